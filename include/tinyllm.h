@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * tinyllm.h: the whole public interface of libtinyllm.
+ *
+ *   model    a GGUF file, checked and packed for this CPU. Immutable after opening; any number of threads may use one
+ *            model at the same time.
+ *   session  one timeline of tokens (or n_seq of them, computed together): the KV cache, scratch memory and a thread
+ *            pool. Belongs to one caller at a time; two sessions on one model may run in two threads.
+ *   batch    rows of {token, sequence, position}: a whole prompt, the next token, or the next tokens of many sequences.
+ *   sampler  turns logits into a token. Belongs to one caller at a time.
+ *
+ * The library never exits, prints, or keeps global state. A function that can fail takes a tl_error* last (NULL: not
+ * wanted) and returns a negative TL_E_* code, or NULL where it returns an object; on success it returns TL_OK (0) or a
+ * count. Every object is freed by its own _free function, which accepts NULL. A model must outlive its sessions.
+ * Pointers returned by accessors stay valid until their object is freed, unless said otherwise.
+ *
+ * A complete program (tests/unit/example_c99.c is this text, compiled as C99 and as C++):
+ *
+ *     tl_error err = {0};
+ *     tl_model *m = tl_model_open(argv[1], NULL, &err);
+ *     tl_session *s = m ? tl_session_new(m, NULL, &err) : NULL;
+ *     tl_sampler *smp = s ? tl_sampler_new(m, NULL, &err) : NULL;
+ *     int32_t ids[512];
+ *     int n = smp ? tl_tokenize(m, "Once upon a time", 16, TL_ADD_BOS, ids, 512, &err) : -1;
+ *     int rc = n > 0 ? tl_session_append(s, ids, n, &err) : -1;
+ *     for (int i = 0; rc == TL_OK && i < 64; i++) {
+ *         int32_t id = tl_sampler_pick(smp, tl_session_logits(s, 0), &err);
+ *         if (id < 0 || tl_token_is_end(m, id)) break;
+ *         char piece[256];
+ *         int len = tl_token_text(m, id, piece, sizeof piece);
+ *         fwrite(piece, 1, (size_t)len, stdout);
+ *         rc = tl_session_append(s, &id, 1, &err);
+ *     }
+ *     if (err.code) fprintf(stderr, "%s\n", err.text);
+ *     tl_sampler_free(smp); tl_session_free(s); tl_model_free(m);
+ */
+#ifndef TINYLLM_H
+#define TINYLLM_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define TL_VERSION "0.1.0"
+
+/* ---- errors ------------------------------------------------------------------------------------------------------- */
+
+enum {
+    TL_OK = 0,
+    TL_E_IO = -1,            /* a file cannot be opened, read or written */
+    TL_E_FORMAT = -2,        /* a file is damaged or not what it claims to be */
+    TL_E_UNSUPPORTED = -3,   /* valid, but not something this version can do */
+    TL_E_MEMORY = -4,        /* an allocation failed; the text says how much and for what */
+    TL_E_ARGUMENT = -5,      /* the caller passed something out of range */
+    TL_E_CONTEXT = -6,       /* the tokens do not fit into the session's context */
+    TL_E_NAN = -7,           /* the model produced a NaN */
+    TL_E_CANCELLED = -8      /* the progress callback asked to stop */
+};
+
+/* Initialize with {0}. Holds the first fault: later calls do not overwrite it. */
+typedef struct tl_error {
+    int code;
+    char text[500];          /* one line, printable, no line break */
+} tl_error;
+
+const char *tl_version(void);
+
+/* ---- model ---------------------------------------------------------------------------------------------------------- */
+
+typedef struct tl_model tl_model;
+
+/* Called between steps of long work with the share done, 0..1; returning nonzero cancels with TL_E_CANCELLED. */
+typedef int tl_progress_fn(void *user, double done);
+
+typedef struct tl_model_options {
+    const char *cpu;         /* highest CPU level to use ("scalar", "avx2", ...); NULL: $TINYLLM_CPU, else the best */
+    int n_threads;           /* for loading; 0: as many as are useful */
+    int exact;               /* 1: float32 activations and raw weights, for testing; slow */
+    int vocab_only;          /* 1: tokenizer only; sessions are refused. Works for files without tensors */
+    tl_progress_fn *progress;
+    void *progress_user;
+} tl_model_options;
+
+/* All fields at their defaults (equal to zero bytes). */
+tl_model_options tl_model_options_default(void);
+
+/* Opens and checks a GGUF file (any part of a split file: the others are found beside it) and packs its weights.
+ * options may be NULL. Returns NULL on failure; all missing or wrong tensors and settings are named together in err. */
+tl_model *tl_model_open(const char *path, const tl_model_options *options, tl_error *err);
+void tl_model_free(tl_model *m);
+
+typedef struct tl_model_info {
+    const char *arch, *name; /* "llama"; general.name or "" */
+    const char *cpu;         /* level in use */
+    int n_layers, n_embd, n_heads, n_kv_heads, n_vocab;
+    int64_t n_ctx_train;     /* context the model was trained for, 0: the file does not say */
+    int64_t n_params;
+    int64_t file_bytes;      /* of all parts */
+    int64_t bytes_per_token; /* of weights read to decode one token */
+    int64_t kv_bytes_per_pos;/* of cache per position, f16 */
+    double load_seconds;
+} tl_model_info;
+tl_model_info tl_model_get_info(const tl_model *m);
+
+/* ---- tokens ------------------------------------------------------------------------------------------------------------ */
+
+enum {
+    TL_ADD_BOS = 1,          /* put BOS (and EOS) where the file asks for it; never a second BOS */
+    TL_PARSE_SPECIAL = 2     /* text like "<|im_end|>" becomes that token; without it, it stays ordinary text */
+};
+/* Token ids of text[0..len), any bytes. Writes at most cap of them and returns how many there are, which may be more
+ * than cap: call again with room (ids may be NULL if cap is 0). Negative on failure. */
+int tl_tokenize(const tl_model *m, const char *text, size_t len, int flags, int32_t *ids, int cap, tl_error *err);
+/* The bytes one token stands for in a running text, at most cap of them; returns the full length (0 for control tokens
+ * and ids out of range). May be part of a UTF-8 character: tl_utf8_stream holds such parts back. */
+int tl_token_text(const tl_model *m, int32_t id, char *out, int cap);
+/* The text of n ids, as tl_tokenize's inverse: the space that tokenizing put in front is taken away; control tokens are
+ * written by name only if special is nonzero. Writes at most cap bytes and returns the full length. */
+size_t tl_detokenize(const tl_model *m, const int32_t *ids, int n, int special, char *out, size_t cap);
+/* The token's own spelling in the vocabulary ("Ġthe", "<0x0A>"), terminated; NULL out of range. */
+const char *tl_token_piece(const tl_model *m, int32_t id);
+/* Ends a text or a turn (EOS, end of turn, end of message). */
+int tl_token_is_end(const tl_model *m, int32_t id);
+int32_t tl_token_bos(const tl_model *m);   /* -1: none */
+int32_t tl_token_eos(const tl_model *m);
+
+/* Releases only whole UTF-8 characters of a text that arrives in pieces. Start with {0}. */
+typedef struct tl_utf8_stream { char held[4]; int n; } tl_utf8_stream;
+/* Adds n bytes; writes what is complete to out (room for n + 4 * 3 bytes), returns its length. Bytes that can never
+ * become a character come out as U+FFFD, once per maximal wrong part. Call with n = 0 and end = 1 to flush. */
+size_t tl_utf8_push(tl_utf8_stream *u, const char *bytes, size_t n, int end, char *out);
+
+/* ---- session --------------------------------------------------------------------------------------------------------------- */
+
+typedef struct tl_session tl_session;
+
+enum { TL_KV_TYPE_F16, TL_KV_TYPE_F32 };
+
+typedef struct tl_session_options {
+    int n_ctx;               /* positions per sequence; 0: the model's trained context, at most 4096 */
+    int n_seq;               /* sequences 0..n_seq-1; 0: 1 */
+    int n_batch;             /* most rows computed at once; longer input is cut into pieces of this size; 0: 512 */
+    int n_threads;           /* 0: as many as are useful (affinity mask, cgroup quota) */
+    int kv_type;             /* TL_KV_TYPE_* */
+} tl_session_options;
+tl_session_options tl_session_options_default(void);
+
+tl_session *tl_session_new(const tl_model *m, const tl_session_options *options, tl_error *err);
+void tl_session_free(tl_session *s);
+
+/* Rows to compute. Rows of one sequence must come in rising positions without a gap, continuing what it holds.
+ * Results do not depend on the number of threads, on how a prompt is cut into batches, or on other sequences' rows. */
+typedef struct tl_batch {
+    int n;
+    const int32_t *token;    /* [n] */
+    const int32_t *seq;      /* [n]; NULL: all 0 */
+    const int32_t *pos;      /* [n]; NULL: each continues its sequence */
+    const uint8_t *want;     /* [n], nonzero: logits of this row are wanted; NULL: of the last row only */
+} tl_batch;
+/* Computes a batch. On any error nothing is added to any sequence, except that TL_E_CANCELLED keeps whole pieces. */
+int tl_session_eval(tl_session *s, const tl_batch *batch, tl_error *err);
+/* The same for n tokens of sequence 0, logits of the last. */
+int tl_session_append(tl_session *s, const int32_t *ids, int n, tl_error *err);
+/* Logits [n_vocab] of the i-th wanted row of the last batch (rows in the order of the batch); NULL out of range.
+ * Valid until the next eval. */
+const float *tl_session_logits(const tl_session *s, int i);
+/* Positions a sequence holds. */
+int tl_session_pos(const tl_session *s, int seq);
+/* Forgets positions n and later of a sequence (0: all). */
+void tl_session_truncate(tl_session *s, int seq, int n);
+int tl_session_ctx(const tl_session *s);
+int tl_session_threads(const tl_session *s);
+/* Asked between layers during eval; returning nonzero cancels. */
+void tl_session_set_progress(tl_session *s, tl_progress_fn *fn, void *user);
+/* Bytes this session holds: KV cache (touched as positions fill) and scratch. */
+int64_t tl_session_bytes(const tl_session *s);
+
+/* ---- sampler -------------------------------------------------------------------------------------------------------------------- */
+
+typedef struct tl_sampler tl_sampler;
+
+typedef struct tl_logit_bias { int32_t id; float bias; } tl_logit_bias;
+
+/* Applied in this order: logit bias, penalties, top-k, top-p, min-p, temperature, draw. temp = 0: the largest logit
+ * (after bias and penalties), the lowest id on ties. Penalties look at the last repeat_last_n tokens given to
+ * tl_sampler_accept or picked (-1: all, 0: none):
+ *   repeat:   logit > 0 ? logit / p : logit * p      (1: off; Keskar et al. 2019)
+ *   presence: logit -= p if the token occurred; frequency: logit -= p * times it occurred  (0: off; the OpenAI API) */
+typedef struct tl_sampler_options {
+    float temp;              /* default 0.8; >= 0 */
+    int top_k;               /* keep the k largest; <= 0: all; default 40 */
+    float top_p;             /* keep the fewest whose probability reaches p; >= 1: all; default 0.95 */
+    float min_p;             /* drop those below p * the largest probability; 0: none; default 0.05 */
+    float repeat_penalty;    /* default 1 */
+    float presence_penalty, frequency_penalty;
+    int repeat_last_n;       /* default 64 */
+    int64_t seed;            /* -1: one from the system; tl_sampler_seed tells which */
+    const tl_logit_bias *bias;   /* copied */
+    int n_bias;
+} tl_sampler_options;
+tl_sampler_options tl_sampler_options_default(void);
+
+/* options may be NULL. Values out of range, NaN, or a bias id outside the vocabulary: TL_E_ARGUMENT. */
+tl_sampler *tl_sampler_new(const tl_model *m, const tl_sampler_options *options, tl_error *err);
+void tl_sampler_free(tl_sampler *s);
+/* Picks a token from logits [n_vocab] (not changed) and accepts it. TL_E_NAN if a logit is NaN or none is above -inf. */
+int32_t tl_sampler_pick(tl_sampler *s, const float *logits, tl_error *err);
+/* Tells the sampler of tokens it did not pick (the prompt), for the penalties. */
+void tl_sampler_accept(tl_sampler *s, int32_t id);
+int64_t tl_sampler_seed(const tl_sampler *s);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,1 @@
+LEVEL_FLAGS_arm_neon := 

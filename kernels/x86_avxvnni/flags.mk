@@ -1,0 +1,1 @@
+LEVEL_FLAGS_x86_avxvnni := -mavx2 -mfma -mf16c -mbmi2 -mavxvnni

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * pool.h: a set of threads that compute together. The caller is thread 0; n-1 workers wait for work.
+ * Waiting spins a little, then sleeps, so an idle pool uses no CPU and an oversubscribed one does not collapse.
+ * One run at a time: a pool belongs to one caller. */
+#ifndef TL_POOL_H
+#define TL_POOL_H
+
+#include "base/base.h"
+
+typedef struct tl_pool tl_pool;
+typedef void tl_pool_fn(void *arg, int thread, int n_threads);
+
+#define TL_MAX_THREADS 1024
+
+tl_pool *tl_pool_new(int n_threads, tl_error *err);
+void tl_pool_free(tl_pool *p);
+int tl_pool_size(const tl_pool *p);
+/* Calls fn on every thread and returns when all have returned. */
+void tl_pool_run(tl_pool *p, tl_pool_fn *fn, void *arg);
+/* Inside fn: waits until all threads have arrived. All writes before it are visible after it. */
+void tl_pool_barrier(tl_pool *p);
+/* Inside fn: claims the next of the items counted by counter slot (0..TL_POOL_COUNTERS-1): returns 0, 1, 2, ... once
+ * each over all threads. tl_pool_rewind resets a slot; at least one barrier must lie between it and the next claim and
+ * between the last claim and it. */
+#define TL_POOL_COUNTERS 4
+int tl_pool_next(tl_pool *p, int slot);
+void tl_pool_rewind(tl_pool *p, int slot);
+
+/* Splits [0, n) into n_threads contiguous ranges whose borders are multiples of step (the last may end at n). */
+static inline void tl_split(int n, int step, int thread, int n_threads, int *begin, int *end) {
+    int64_t units = (n + step - 1) / step;
+    int64_t a = units * thread / n_threads * step, b = units * (thread + 1) / n_threads * step;
+    *begin = a < n ? (int)a : n;
+    *end = b < n ? (int)b : n;
+}
+
+/* Threads worth using: min(CPUs in the affinity mask, cgroup CPU quota rounded down, at least 1). root: "/" or a
+ * folder that holds a copy of proc/ and sys/ (tests). Each number found is written into info. */
+typedef struct tl_cpu_count { int online, affinity; double quota; /* CPUs, 0: none */ int threads; char quota_from[128]; } tl_cpu_count;
+int tl_usable_threads(const char *root, tl_cpu_count *info);
+
+#endif

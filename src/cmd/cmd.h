@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * cmd.h: a command of the program. One file cmd_<name>.c that defines tl_cmd_<name>, one row in cmd.def.
+ * Exit codes: 0 done, 1 failed (one line "tinyllm: ..." on stderr), 2 wrong usage. stdout carries the product only. */
+#ifndef TL_CMD_H
+#define TL_CMD_H
+
+#include "base/base.h"
+#include "base/opts.h"
+
+typedef struct tl_cmd {
+    const char *name, *summary;   /* summary: one line, no period */
+    const char *usage;            /* after "tinyllm name": "MODEL [options]" */
+    const char *examples;         /* lines "  tinyllm ..." */
+    const tl_opt *opts;
+    int (*run)(const struct tl_cmd *self, int argc, char **argv);   /* argv without program and command name */
+} tl_cmd;
+
+/* Handles -h/--help and errors. Returns -1 to go on, else the exit code to return (0 after help, 2 after an error). */
+int tl_cmd_parse(const tl_cmd *self, void *args, int argc, char **argv, const char **pos, int min_pos, int max_pos);
+/* Prints "tinyllm: text" for err and returns its exit code (2 for TL_E_ARGUMENT, else 1). */
+int tl_cmd_fail(const tl_error *err);
+/* Status line on stderr: "# ..." */
+void tl_status(const char *fmt, ...) TL_PRINTF(1, 2);
+
+#define TL_CMD(name) extern const tl_cmd tl_cmd_##name;
+#include "cmd.def"
+#undef TL_CMD
+
+#endif
