@@ -32,7 +32,7 @@ typedef struct tl_opt_list { const char *v[64]; int n; } tl_opt_list;
  * words; each names the option and what it wants. */
 int tl_opts_parse(const tl_opt *table, void *into, int argc, char **argv, const char **pos, int max_pos, int *n_pos,
                   tl_error *err);
-/* The options part of a help text, aligned. */
+/* The options part of a help text, aligned; ends with -h,--help, which the caller handles. */
 void tl_opts_help(const tl_opt *table, tl_buf *out);
 
 #endif

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * cmd_common.c: what every command does the same way: help, errors, status lines. */
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include "cmd/cmd.h"
+
+static int wants_help(int argc, char **argv) {
+    for (int i = 0; i < argc && strcmp(argv[i], "--") != 0; i++)
+        if (strcmp(argv[i], "-h") == 0 || strcmp(argv[i], "--help") == 0) return 1;
+    return 0;
+}
+
+void tl_cmd_help(const tl_cmd *self, FILE *f) {
+    tl_buf b = {0};
+    tl_buf_fmt(&b, "tinyllm %s: %s\n\nUsage: tinyllm %s %s\n\nOptions:\n", self->name, self->summary, self->name,
+               self->usage);
+    tl_opts_help(self->opts, &b);
+    if (self->examples) tl_buf_fmt(&b, "\nExamples:\n%s", self->examples);
+    if (b.p && b.p[b.n - 1] != '\n') tl_buf_str(&b, "\n");
+    if (b.p) fwrite(b.p, 1, b.n, f);
+    tl_buf_free(&b);
+}
+
+int tl_cmd_parse(const tl_cmd *self, void *args, int argc, char **argv, const char **pos, int min_pos, int max_pos) {
+    tl_error err = {0};
+    int n_pos = 0;
+    if (wants_help(argc, argv)) {
+        tl_cmd_help(self, stdout);
+        return 0;
+    }
+    for (int i = 0; i < max_pos; i++) pos[i] = NULL;
+    int rc = tl_opts_parse(self->opts, args, argc, argv, pos, max_pos, &n_pos, &err);
+    if (rc == TL_OK && n_pos < min_pos)
+        rc = tl_fail(&err, TL_E_ARGUMENT, "too few words; usage: tinyllm %s %s", self->name, self->usage);
+    if (rc == TL_OK) return -1;
+    fprintf(stderr, "tinyllm: %s: %s (help: tinyllm %s --help)\n", self->name, err.text, self->name);
+    return 2;
+}
+
+int tl_cmd_fail(const tl_error *err) {
+    fprintf(stderr, "tinyllm: %s\n", err->text[0] ? err->text : "failed");
+    return err->code == TL_E_ARGUMENT ? 2 : 1;
+}
+
+void tl_status(const char *fmt, ...) {
+    va_list ap;
+    va_start(ap, fmt);
+    fputs("# ", stderr);
+    vfprintf(stderr, fmt, ap);
+    fputc('\n', stderr);
+    va_end(ap);
+}
