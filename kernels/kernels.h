@@ -200,9 +200,12 @@ const char *tl_cpu_feature_name(int bit);
 void tl_cpu_name(char *buf, size_t size);
 /* Index into tl_levels of the highest level this CPU can run. */
 int tl_level_best(void);
+/* The same for a CPU with these features. */
+int tl_level_for(uint32_t features);
 /* Index of a level by name, -1 if no such level is built in. */
 int tl_level_by_name(const char *name);
-/* Fills the table for a level: scalar first, then each level up to it, in rising order. */
+/* Fills the table for a level: scalar first, then each level up to it that needs nothing the level does not, in rising
+ * order. */
 void tl_kernels_init(tl_kernels *k, int level);
 
 #endif

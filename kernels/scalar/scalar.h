@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: MIT
+ * The two halves of level scalar: together they fill every slot of the table. */
+#ifndef TL_SCALAR_H
+#define TL_SCALAR_H
+
+#include "kernels.h"
+
+void tl_scalar_fill_gemm(tl_kernels *k);
+void tl_scalar_fill_vec(tl_kernels *k);
+
+#endif

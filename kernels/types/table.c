@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: MIT
+ * The rows of types.def as data, look-up by id and by name, and decoding of any type through its row. */
+#include "kernels.h"
+
+#define FLOAT(id, NAME, name, elems, bytes)          void tl_to_f32_##name(const void *, float *, int64_t);
+#define QUANT(id, NAME, name, elems, bytes, has_min) tl_unpack_fn tl_unpack_##name;
+#define NAMED(id, NAME, name, elems, bytes)
+#define GONE(id, NAME, name, advice)
+#include "types.def"
+#undef FLOAT
+#undef QUANT
+#undef NAMED
+#undef GONE
+
+static const tl_type_info types[TL_N_TYPES] = {
+#define FLOAT(id, NAME, name, elems, bytes)          [id] = {#name, NULL, TL_KIND_FLOAT, elems, bytes, 0, NULL, tl_to_f32_##name},
+#define QUANT(id, NAME, name, elems, bytes, has_min) [id] = {#name, NULL, TL_KIND_QUANT, elems, bytes, has_min, tl_unpack_##name, NULL},
+#define NAMED(id, NAME, name, elems, bytes)          [id] = {#name, NULL, TL_KIND_NAMED, elems, bytes, 0, NULL, NULL},
+#define GONE(id, NAME, name, advice)                 [id] = {#name, advice, TL_KIND_GONE, 0, 0, 0, NULL, NULL},
+#include "types.def"
+};
+
+#define MAX_ELEMS 256   /* of a quantized block */
+
+const tl_type_info *tl_type_info_get(uint32_t id) {
+    return id < TL_N_TYPES && types[id].name ? &types[id] : NULL;
+}
+
+/* ASCII only: the locale has no say. */
+static int same_name(const char *a, const char *b) {
+    for (; *a && *b; a++, b++) {
+        char c = *b >= 'A' && *b <= 'Z' ? (char)(*b + 32) : *b;
+        if (*a != c) return 0;
+    }
+    return *a == *b;
+}
+
+int tl_type_by_name(const char *name) {
+    for (int id = 0; id < TL_N_TYPES; id++)
+        if (types[id].name && same_name(types[id].name, name)) return id;
+    return -1;
+}
+
+void tl_dequantize(int type, const void *src, float *dst, int64_t n) {
+    const tl_type_info *t = tl_type_info_get((uint32_t)type);
+    if (!t) return;
+    if (t->to_f32) t->to_f32(src, dst, n);
+    if (!t->unpack) return;
+    int8_t q[MAX_ELEMS];
+    float scale[MAX_ELEMS / 16], min[MAX_ELEMS / 16];
+    const uint8_t *block = src;
+    for (int64_t at = 0; at < n; at += t->elems, block += t->bytes) {
+        t->unpack(block, q, scale, min);
+        for (int i = 0; i < t->elems; i++) dst[at + i] = scale[i / 16] * (float)q[i];
+        if (t->has_min)   /* only there: -0 + 0 would lose the sign */
+            for (int i = 0; i < t->elems; i++) dst[at + i] += min[i / 16];
+    }
+}
