@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The vector operations in plain C: the reference that every level is tested against, and what runs on a CPU without
+ * any level. Sums that feed a normalisation or a probability are held in double; everything else is float, one
+ * rounding per operation. Written to be read, not to be fast. */
+#include <math.h>
+#include <string.h>
+#include "kernels.h"
+
+void tl_scalar_fill_vec(tl_kernels *k);
+
+static uint32_t bits_of(float x) { uint32_t u; memcpy(&u, &x, 4); return u; }
+static float float_of(uint32_t u) { float x; memcpy(&x, &u, 4); return x; }
+
+/* ---- half precision --------------------------------------------------------------------------------------------- */
+
+static float f16_to_f32(uint16_t h) {
+    uint32_t sign = (uint32_t)(h & 0x8000) << 16, mag = h & 0x7fff;
+    if (mag >= 0x7c00) return float_of(sign | 0x7f800000 | (mag & 0x3ff) << 13);       /* Inf, NaN */
+    float m = mag < 0x400 ? (float)mag * 0x1p-24f : float_of((mag << 13) + (112u << 23));
+    return float_of(bits_of(m) | sign);
+}
+
+/* Round to nearest even; too large becomes Inf, NaN stays NaN (quiet). */
+static uint16_t f32_to_f16(float x) {
+    uint32_t u = bits_of(x), sign = u >> 16 & 0x8000, mag = u & 0x7fffffff;
+    if (mag > 0x7f800000) return (uint16_t)(sign | 0x7e00 | (mag >> 13 & 0x3ff));
+    if (mag >= 0x477ff000) return (uint16_t)(sign | 0x7c00);                            /* >= 65520 */
+    if (mag < 0x38800000)                                                               /* < 2^-14: fixed point 2^-24 */
+        return (uint16_t)(sign | (bits_of(float_of(mag) + 0.5f) - bits_of(0.5f)));
+    mag += 0xfff + (mag >> 13 & 1);
+    return (uint16_t)(sign | (mag - (112u << 23)) >> 13);
+}
+
+/* ---- activations -------------------------------------------------------------------------------------------------- */
+
+static void quantize_q8(const float *x, int k, void *act, int n, int t) {
+    const int tile = t / TL_ACT_TILE, tn = tl_act_tile_n(n, tile), at = t % TL_ACT_TILE;
+    uint8_t *block = (uint8_t *)act + tl_act_tile_at(k, tile);
+    for (int b = 0; b < k / 32; b++, x += 32, block += tn * TL_ACT_Q8_BYTES) {
+        int8_t *q = (int8_t *)block + at * 32;
+        float *d = (float *)(block + tn * 32) + at, *ds = d + tn;
+        int16_t *s = (int16_t *)(block + tn * 40) + 2 * at;
+        uint32_t top = 0;   /* magnitudes compare like their bit patterns, NaN above all */
+        for (int i = 0; i < 32; i++) {
+            uint32_t u = bits_of(x[i]) & 0x7fffffff;
+            if (u > top) top = u;
+        }
+        const float amax = float_of(top), id = 127.0f / amax;
+        memset(q, 0, 32);
+        s[0] = s[1] = 0;
+        *d = *ds = top >= 0x7f800000 ? NAN : 0;
+        if (top >= 0x7f800000 || !isfinite(id)) continue;   /* id overflows for amax = 0 and for most denormals */
+        for (int i = 0; i < 32; i++) {
+            q[i] = (int8_t)lrintf(x[i] * id);
+            s[i / 16] = (int16_t)(s[i / 16] + q[i]);
+        }
+        *d = amax / 127.0f;
+        *ds = *d * (float)(s[0] + s[1]);
+    }
+}
+
+/* ---- element-wise ------------------------------------------------------------------------------------------------- */
+
+static float dot_f32(const float *a, const float *b, int n) {
+    double s = 0;
+    for (int i = 0; i < n; i++) s += (double)a[i] * b[i];
+    return (float)s;
+}
+
+static void rms_norm(float *y, const float *x, const float *w, int n, float eps) {
+    double s = 0;
+    for (int i = 0; i < n; i++) s += (double)x[i] * x[i];
+    const float r = (float)(1 / sqrt(s / n + eps));
+    for (int i = 0; i < n; i++) y[i] = w ? x[i] * r * w[i] : x[i] * r;
+}
+
+static void add(float *y, const float *x, int n) {
+    for (int i = 0; i < n; i++) y[i] += x[i];
+}
+
+static void scale(float *y, float a, int n) {
+    for (int i = 0; i < n; i++) y[i] *= a;
+}
+
+static void silu_mul(float *y, const float *u, int n) {
+    for (int i = 0; i < n; i++) y[i] = y[i] / (1 + expf(-y[i])) * u[i];
+}
+
+/* 0.5 y (1 + tanh z) = y / (1 + exp(-2z)), z = sqrt(2/pi) (y + 0.044715 y^3): the second form does not cancel. */
+static void gelu_mul(float *y, const float *u, int n) {
+    for (int i = 0; i < n; i++) {
+        const float z2 = 1.5957691216f * y[i] * (1 + 0.044715f * y[i] * y[i]);
+        y[i] = y[i] / (1 + expf(-z2)) * u[i];
+    }
+}
+
+static void rope(float *x, const float *cs, int n_rot, int kind) {
+    const int step = kind == TL_ROPE_NEOX ? 1 : 2, far = kind == TL_ROPE_NEOX ? n_rot / 2 : 1;
+    for (int i = 0; i < n_rot / 2; i++, x += step) {
+        const float c = cs[2 * i], s = cs[2 * i + 1], a = x[0], b = x[far];
+        x[0] = a * c - b * s;
+        x[far] = a * s + b * c;
+    }
+}
+
+static double log_sum_exp(const float *x, int n) {
+    double max = -INFINITY, s = 0;
+    for (int i = 0; i < n; i++) {
+        if (isnan(x[i])) return NAN;
+        if (x[i] > max) max = x[i];
+    }
+    if (max == INFINITY) return INFINITY;
+    for (int i = 0; i < n; i++) s += exp(x[i] - max);   /* all -inf: NaN */
+    return n ? max + log(s) : NAN;
+}
+
+/* ---- attention ------------------------------------------------------------------------------------------------------ */
+
+static void put_k_f16(void *page, const float *k, int hd, int at) {
+    for (int d = 0; d < hd; d++) ((uint16_t *)page)[d * TL_KV_PAGE + at] = f32_to_f16(k[d]);
+}
+
+static void put_v_f16(void *page, const float *v, int hd, int at) {
+    for (int d = 0; d < hd; d++) ((uint16_t *)page)[at * hd + d] = f32_to_f16(v[d]);
+}
+
+static void put_k_f32(void *page, const float *k, int hd, int at) {
+    for (int d = 0; d < hd; d++) ((float *)page)[d * TL_KV_PAGE + at] = k[d];
+}
+
+static void put_v_f32(void *page, const float *v, int hd, int at) {
+    memcpy((float *)page + at * hd, v, (size_t)hd * sizeof *v);
+}
+
+static float kv_at(const void *page, int i, int f16) {
+    return f16 ? f16_to_f32(((const uint16_t *)page)[i]) : ((const float *)page)[i];
+}
+
+/* What scores are taken relative to: 0 instead of -inf, so that exp(-inf - ref) is 0 and a NaN stays one. */
+static float reference(float m) { return m == -INFINITY ? 0 : m; }
+
+/* One query. Only positions lo <= p < hi are read. A NaN score that max drops comes back through its weight. */
+static void attn_one(const tl_attn_args *a, int i, int lo, int hi, int f16) {
+    const float *q = a->q + i * a->hd;
+    float *w = a->scratch + i * TL_KV_PAGE, *acc = a->acc + i * a->hd, m = a->m[i];
+    for (int p = lo; p < hi; p++) {
+        float dot = 0;
+        for (int d = 0; d < a->hd; d++) dot += q[d] * kv_at(a->k, d * TL_KV_PAGE + p, f16);
+        w[p] = a->softcap > 0 ? a->softcap * tanhf(dot / a->softcap) : dot;
+        m = fmaxf(m, w[p]);
+    }
+    const float keep = expf(a->m[i] - reference(m));
+    float s = a->s[i] * keep;
+    for (int d = 0; d < a->hd; d++) acc[d] *= keep;
+    for (int p = lo; p < hi; p++) {
+        w[p] = expf(w[p] - reference(m));
+        s += w[p];
+        for (int d = 0; d < a->hd; d++) acc[d] += w[p] * kv_at(a->v, p * a->hd + d, f16);
+    }
+    a->m[i] = m;
+    a->s[i] = s;
+}
+
+static void attn(const tl_attn_args *a, int f16) {
+    for (int i = 0; i < a->nq; i++) {
+        const int lo = a->lo[i] > 0 ? a->lo[i] : 0, hi = a->hi[i] < TL_KV_PAGE ? a->hi[i] : TL_KV_PAGE;
+        if (lo < hi) attn_one(a, i, lo, hi, f16);
+    }
+}
+
+static void attn_f16(const tl_attn_args *a) { attn(a, 1); }
+static void attn_f32(const tl_attn_args *a) { attn(a, 0); }
+
+static void attn_finish(float *out, const float *acc, float s, int hd) {
+    for (int d = 0; d < hd; d++) out[d] = s == 0 ? 0 : acc[d] / s;
+}
+
+static void attn_merge(float *am, float *as, float *aacc, float bm, float bs, const float *bacc, int hd) {
+    const float m = fmaxf(*am, bm), keep = expf(*am - reference(m)), take = expf(bm - reference(m));
+    for (int d = 0; d < hd; d++) aacc[d] = aacc[d] * keep + bacc[d] * take;
+    *as = *as * keep + bs * take;
+    *am = m;
+}
+
+void tl_scalar_fill_vec(tl_kernels *k) {
+    k->quantize_q8 = quantize_q8;
+    k->dot_f32 = dot_f32;
+    k->rms_norm = rms_norm;
+    k->add = add;
+    k->scale = scale;
+    k->silu_mul = silu_mul;
+    k->gelu_mul = gelu_mul;
+    k->rope = rope;
+    k->log_sum_exp = log_sum_exp;
+    k->attn_finish = attn_finish;
+    k->attn_merge = attn_merge;
+    k->kv[TL_KV_F16] = (tl_kv_ops){2, put_k_f16, put_v_f16, attn_f16};
+    k->kv[TL_KV_F32] = (tl_kv_ops){4, put_k_f32, put_v_f32, attn_f32};
+}
