@@ -5,32 +5,8 @@
  * rounding per operation. Written to be read, not to be fast. */
 #include <math.h>
 #include <string.h>
-#include "kernels.h"
-
-void tl_scalar_fill_vec(tl_kernels *k);
-
-static uint32_t bits_of(float x) { uint32_t u; memcpy(&u, &x, 4); return u; }
-static float float_of(uint32_t u) { float x; memcpy(&x, &u, 4); return x; }
-
-/* ---- half precision --------------------------------------------------------------------------------------------- */
-
-static float f16_to_f32(uint16_t h) {
-    uint32_t sign = (uint32_t)(h & 0x8000) << 16, mag = h & 0x7fff;
-    if (mag >= 0x7c00) return float_of(sign | 0x7f800000 | (mag & 0x3ff) << 13);       /* Inf, NaN */
-    float m = mag < 0x400 ? (float)mag * 0x1p-24f : float_of((mag << 13) + (112u << 23));
-    return float_of(bits_of(m) | sign);
-}
-
-/* Round to nearest even; too large becomes Inf, NaN stays NaN (quiet). */
-static uint16_t f32_to_f16(float x) {
-    uint32_t u = bits_of(x), sign = u >> 16 & 0x8000, mag = u & 0x7fffffff;
-    if (mag > 0x7f800000) return (uint16_t)(sign | 0x7e00 | (mag >> 13 & 0x3ff));
-    if (mag >= 0x477ff000) return (uint16_t)(sign | 0x7c00);                            /* >= 65520 */
-    if (mag < 0x38800000)                                                               /* < 2^-14: fixed point 2^-24 */
-        return (uint16_t)(sign | (bits_of(float_of(mag) + 0.5f) - bits_of(0.5f)));
-    mag += 0xfff + (mag >> 13 & 1);
-    return (uint16_t)(sign | (mag - (112u << 23)) >> 13);
-}
+#include "half.h"
+#include "scalar/scalar.h"
 
 /* ---- activations -------------------------------------------------------------------------------------------------- */
 
@@ -43,10 +19,10 @@ static void quantize_q8(const float *x, int k, void *act, int n, int t) {
         int16_t *s = (int16_t *)(block + tn * 40) + 2 * at;
         uint32_t top = 0;   /* magnitudes compare like their bit patterns, NaN above all */
         for (int i = 0; i < 32; i++) {
-            uint32_t u = bits_of(x[i]) & 0x7fffffff;
+            uint32_t u = tl_f32_bits(x[i]) & 0x7fffffff;
             if (u > top) top = u;
         }
-        const float amax = float_of(top), id = 127.0f / amax;
+        const float amax = tl_f32_from_bits(top), id = 127.0f / amax;
         memset(q, 0, 32);
         s[0] = s[1] = 0;
         *d = *ds = top >= 0x7f800000 ? NAN : 0;
@@ -118,11 +94,11 @@ static double log_sum_exp(const float *x, int n) {
 /* ---- attention ------------------------------------------------------------------------------------------------------ */
 
 static void put_k_f16(void *page, const float *k, int hd, int at) {
-    for (int d = 0; d < hd; d++) ((uint16_t *)page)[d * TL_KV_PAGE + at] = f32_to_f16(k[d]);
+    for (int d = 0; d < hd; d++) ((uint16_t *)page)[d * TL_KV_PAGE + at] = tl_f32_to_f16(k[d]);
 }
 
 static void put_v_f16(void *page, const float *v, int hd, int at) {
-    for (int d = 0; d < hd; d++) ((uint16_t *)page)[at * hd + d] = f32_to_f16(v[d]);
+    for (int d = 0; d < hd; d++) ((uint16_t *)page)[at * hd + d] = tl_f32_to_f16(v[d]);
 }
 
 static void put_k_f32(void *page, const float *k, int hd, int at) {
@@ -134,7 +110,7 @@ static void put_v_f32(void *page, const float *v, int hd, int at) {
 }
 
 static float kv_at(const void *page, int i, int f16) {
-    return f16 ? f16_to_f32(((const uint16_t *)page)[i]) : ((const float *)page)[i];
+    return f16 ? tl_f16_to_f32(((const uint16_t *)page)[i]) : ((const float *)page)[i];
 }
 
 /* What scores are taken relative to: 0 instead of -inf, so that exp(-inf - ref) is 0 and a NaN stays one. */
