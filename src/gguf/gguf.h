@@ -16,7 +16,7 @@ enum tl_gguf_type {
 typedef struct tl_gguf_kv {
     tl_slice key;
     enum tl_gguf_type type;
-    enum tl_gguf_type elem;     /* TL_GGUF_ARR: type of the elements (never ARR) */
+    enum tl_gguf_type elem;     /* TL_GGUF_ARR: type of the elements; ARR again: checked, but no accessor reads it */
     uint64_t n;                 /* elements of an array, 1 for a scalar */
     const uint8_t *data;        /* first value, unaligned, in file form; strings: 8-byte length, then bytes, each */
 } tl_gguf_kv;
@@ -53,7 +53,7 @@ tl_gguf *tl_gguf_open(const char *path, int flags, tl_error *err);
 void tl_gguf_free(tl_gguf *g);
 
 const tl_gguf_kv *tl_gguf_find(const tl_gguf *g, const char *key);
-const tl_gguf_tensor *tl_gguf_tensor_find(const tl_gguf *g, const char *name);   /* O(1) amortised: hashed at open */
+const tl_gguf_tensor *tl_gguf_tensor_find(const tl_gguf *g, const char *name);   /* O(log n), whatever the names */
 
 /* Scalar values. Any integer type is taken for an integer where the value fits, any float type or integer for a number.
  * Return 1 found, 0 absent (out untouched), negative TL_E_FORMAT with the key named if the type or range is wrong. */
