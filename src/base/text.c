@@ -65,7 +65,7 @@ const char *tl_nearest(const char *name, const char *const *list) {
     size_t n = strlen(name);
     if (n == 0 || n > NAME_MAX_LEN) return NULL;
     const char *best = NULL;
-    int best_d = n < 3 ? 2 : (int)(n / 3) + 2;   /* one edit in short names, more in long ones */
+    int best_d = (int)(n + 1) / 3 + 1;   /* one edit in short names, more in long ones */
     for (; *list; list++) {
         size_t m = strlen(*list);
         if (m > NAME_MAX_LEN) continue;
