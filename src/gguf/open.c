@@ -67,12 +67,13 @@ static int find_parts(const part_name *names, int n_names, char **paths, int cou
         char *name = sibling_path(&names[0], i + 1, err);
         if (!name) { rc = TL_E_MEMORY; break; }
         const char *slash = strrchr(name, '/');
-        if (missing++ < MAX_NAMED_MISSING) tl_buf_fmt(&list, "%s%s", missing > 1 ? ", " : "", slash ? slash + 1 : name);
+        if (missing++ < MAX_NAMED_MISSING)
+            tl_buf_fmt(&list, "%s%s", missing > 1 ? ", " : "", slash ? slash + 1 : name);
         tl_free(name);
     }
     if (rc == TL_OK && missing)
-        rc = tl_fail(err, TL_E_IO, "part of a model in %d files; missing beside it: %.*s%s", count, (int)list.n, list.p ? list.p : "",
-                     missing > MAX_NAMED_MISSING ? " and more" : "");
+        rc = tl_fail(err, TL_E_IO, "part of a model in %d files; missing beside it: %.*s%s", count, (int)list.n,
+                     list.p ? list.p : "", missing > MAX_NAMED_MISSING ? " and more" : "");
     tl_buf_free(&list);
     return rc;
 }
@@ -85,7 +86,8 @@ static int split_keys(const tl_gguf *g, int64_t *no, int64_t *count, tl_error *e
     if (*count == 0) *count = 1;
     if (rc < 0 || *count == 1) return rc < 0 ? rc : TL_OK;
     rc = tl_gguf_i64(g, "split.no", 0, *count - 1, no, err);
-    if (rc == 0) return tl_fail(err, TL_E_FORMAT, "split.count is %lld but key 'split.no' is missing", (long long)*count);
+    if (rc == 0)
+        return tl_fail(err, TL_E_FORMAT, "split.count is %lld but key 'split.no' is missing", (long long)*count);
     return rc < 0 ? rc : TL_OK;
 }
 
@@ -103,6 +105,11 @@ static void drop_keys(tl_gguf_file *f) {
     f->pub.n_kv = 0;
 }
 
+static int wrong_number(const char *path, int64_t no, int64_t count, int named_no, int named_count, tl_error *err) {
+    return tl_fail(err, TL_E_FORMAT, "%s: its keys say part %lld of %lld, its name part %d of %d: it was renamed or "
+                   "belongs to another model", path, (long long)no + 1, (long long)count, named_no, named_count);
+}
+
 /* Reads part i of count; the keys of part 0 stay, those of later parts are checked and dropped. */
 static int read_member(tl_gguf_file *f, int i, int64_t count, const char *path, tl_error *err) {
     tl_gguf_kv *kv = f->pub.kv;
@@ -113,8 +120,7 @@ static int read_member(tl_gguf_file *f, int i, int64_t count, const char *path, 
     int rc = tl_gguf_read_part(f, i, path, err);
     if (rc == TL_OK && (rc = split_keys(&f->pub, &its_no, &its_count, err)) != TL_OK) tl_error_context(err, "%s", path);
     if (rc == TL_OK && (its_count != count || its_no != i))
-        rc = tl_fail(err, TL_E_FORMAT, "%s: its keys say part %lld of %lld, its name part %d of %lld: it was renamed or belongs "
-                     "to another model", path, (long long)its_no + 1, (long long)its_count, i + 1, (long long)count);
+        rc = wrong_number(path, its_no, its_count, i + 1, (int)count, err);
     if (i > 0) {
         drop_keys(f);
         f->pub.kv = kv;
@@ -170,13 +176,12 @@ static int read_siblings(tl_gguf_file *f, int flags, tl_error *err) {
     if (!paths) rc = TL_E_MEMORY;
     for (int i = 0; i < n_names && rc == TL_OK; i++)
         if (names[i].count != count || names[i].no != no + 1)
-            rc = tl_fail(err, TL_E_FORMAT, "%s: the file's keys say part %lld of %lld, its name part %d of %d: it was renamed",
-                         names[i].path, (long long)no + 1, (long long)count, names[i].no, names[i].count);
+            rc = wrong_number(names[i].path, no, count, names[i].no, names[i].count, err);
     if (rc == TL_OK) {
         tl_error why = {0};
         if (!n_names)
-            rc = tl_fail(&why, TL_E_IO, "part %lld of %lld of a model, but not named so: give the parts their names back "
-                         "(...-%05lld-of-%05lld.gguf)", (long long)no + 1, (long long)count, (long long)no + 1, (long long)count);
+            rc = tl_fail(&why, TL_E_IO, "part of a model in %d files, but not named so: give the parts their names "
+                         "back (this one: ...-%05d-of-%05d.gguf)", (int)count, (int)no + 1, (int)count);
         else rc = find_parts(names, n_names, paths, (int)count, &why);
         if (rc == TL_OK) rc = read_all(f, paths, (int)count, err);
         else if (rc == TL_E_IO && (flags & TL_GGUF_SINGLE)) rc = TL_OK;

@@ -6,6 +6,7 @@
  *
  * Layout: "GGUF", u32 version, u64 tensors, u64 keys; keys (string, u32 type, value); tensors (string, u32 dimensions,
  * u64 each, u32 type, u64 offset); padding to the alignment; data. Strings are a u64 length and bytes. */
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include "gguf/part.h"
@@ -16,6 +17,7 @@
 #define MIN_TENSOR_BYTES (8 + 1 + 4 + 8 + 4 + 8)
 #define MAX_NESTING 8                /* arrays in arrays: valid GGUF, read by nothing here, so only skipped */
 
+typedef unsigned long long ull;   /* as printf wants it */
 typedef struct cursor { const uint8_t *p, *end; } cursor;
 
 static size_t left(const cursor *c) { return (size_t)(c->end - c->p); }
@@ -37,7 +39,25 @@ static int take_string(cursor *c, tl_slice *s) {
 
 static int ends_early(tl_error *err, const char *where, uint64_t i, uint64_t n) {
     return tl_fail(err, TL_E_FORMAT, "the file ends inside %s %llu of %llu: it is incomplete or damaged", where,
-                   (unsigned long long)i + 1, (unsigned long long)n);
+                   (ull)i + 1, (ull)n);
+}
+
+/* Reports what is wrong with a key or a tensor. */
+TL_PRINTF(5, 6)
+static int bad(tl_error *err, int code, const char *what, tl_slice name, const char *fmt, ...) {
+    char text[300];
+    va_list args;
+    va_start(args, fmt);
+    vsnprintf(text, sizeof text, fmt, args);
+    va_end(args);
+    return tl_fail(err, code, "%s '%s' %s", what, tl_gguf_show(name).s, text);
+}
+
+static int name_ok(tl_slice name) { return name.n >= 1 && name.n <= TL_GGUF_MAX_NAME; }
+
+static int bad_name(tl_error *err, const char *what, tl_slice name, uint64_t i, uint64_t n) {
+    return tl_fail(err, TL_E_FORMAT, "%s %llu of %llu has a name of %llu bytes: 1 to %d allowed", what, (ull)i + 1,
+                   (ull)n, (ull)name.n, TL_GGUF_MAX_NAME);
 }
 
 size_t tl_gguf_type_size(uint32_t type) {
@@ -61,7 +81,7 @@ tl_gguf_shown tl_gguf_show(tl_slice name) {
     return out;
 }
 
-/* ---- indexes ---------------------------------------------------------------------------------------------------- */
+/* ---- indexes ----------------------------------------------------------------------------------------------------- */
 
 static int compare_slices(const tl_slice *a, const tl_slice *b) {
     int c = memcmp(a->p, b->p, a->n < b->n ? a->n : b->n);
@@ -107,7 +127,8 @@ static const char *looks_like(const uint8_t *p, size_t n) {
     if (n >= 3 && memcmp(p, "\xef\xbb\xbf", 3) == 0) p += 3, n -= 3;
     while (n && (*p == ' ' || *p == '\n' || *p == '\r' || *p == '\t')) p++, n--;
     if (n && *p == '<') return ": it looks like a web page, so the download went wrong";
-    if (n >= 8 && memcmp(p, "version ", 8) == 0) return ": it looks like a Git LFS pointer; fetch the file with git lfs pull";
+    if (n >= 8 && memcmp(p, "version ", 8) == 0)
+        return ": it looks like a Git LFS pointer; fetch the file with git lfs pull";
     if (n >= 4 && memcmp(p, "PK\3\4", 4) == 0) return ": it looks like a zip archive or a PyTorch checkpoint";
     if (n >= 9 && p[8] == '{') return ": it looks like a safetensors file; convert it to GGUF";
     if (n >= 4 && (memcmp(p, "tjgg", 4) == 0 || memcmp(p, "lmgg", 4) == 0 || memcmp(p, "fmgg", 4) == 0))
@@ -119,31 +140,31 @@ static int read_header(cursor *c, uint32_t *version, uint64_t *n_tensors, uint64
     size_t n = left(c);
     if (n < 4 || memcmp(c->p, "GGUF", 4) != 0)
         return tl_fail(err, TL_E_FORMAT, "not a GGUF file (it starts with '%s', %llu bytes in all)%s",
-                       tl_gguf_show((tl_slice){(const char *)c->p, n < 4 ? n : 4}).s, (unsigned long long)n,
+                       tl_gguf_show((tl_slice){(const char *)c->p, n < 4 ? n : 4}).s, (ull)n,
                        looks_like(c->p, n));
     if (n < HEADER_BYTES)
         return tl_fail(err, TL_E_FORMAT, "the file is incomplete: %llu bytes, a GGUF header alone has %d",
-                       (unsigned long long)n, HEADER_BYTES);
+                       (ull)n, HEADER_BYTES);
     c->p += 4;
     take(c, version, 4);
     if (*version && (*version & 0xffff) == 0)
         return tl_fail(err, TL_E_UNSUPPORTED, "big-endian GGUF file: convert it to little-endian first "
                        "(gguf-convert-endian of the Python package gguf)");
     if (*version != 2 && *version != 3)
-        return tl_fail(err, TL_E_UNSUPPORTED, "GGUF version %lu is not supported, only 2 and 3%s", (unsigned long)*version,
-                       *version == 1 ? ": convert the model again" : "");
+        return tl_fail(err, TL_E_UNSUPPORTED, "GGUF version %lu is not supported, only 2 and 3%s",
+                       (unsigned long)*version, *version == 1 ? ": convert the model again" : "");
     take(c, n_tensors, 8);
     take(c, n_kv, 8);
     if (*n_kv > left(c) / MIN_KV_BYTES)
-        return tl_fail(err, TL_E_FORMAT, "the header claims %llu keys, more than %llu bytes can hold: the file is incomplete "
-                       "or damaged", (unsigned long long)*n_kv, (unsigned long long)n);
+        return tl_fail(err, TL_E_FORMAT, "the header claims %llu keys, more than %llu bytes can hold: the file is "
+                       "incomplete or damaged", (ull)*n_kv, (ull)n);
     if (*n_tensors > left(c) / MIN_TENSOR_BYTES)
         return tl_fail(err, TL_E_FORMAT, "the header claims %llu tensors, more than %llu bytes can hold: the file is "
-                       "incomplete or damaged", (unsigned long long)*n_tensors, (unsigned long long)n);
+                       "incomplete or damaged", (ull)*n_tensors, (ull)n);
     return TL_OK;
 }
 
-/* ---- keys ---------------------------------------------------------------------------------------------------------- */
+/* ---- keys -------------------------------------------------------------------------------------------------------- */
 
 static int bools_ok(const uint8_t *p, uint64_t n) {
     for (uint64_t i = 0; i < n; i++)
@@ -151,8 +172,8 @@ static int bools_ok(const uint8_t *p, uint64_t n) {
     return 1;
 }
 
-/* Steps over n values of a type; returns NULL or what is wrong with them. Every value takes at least a byte, so the time
- * is bounded by the file. */
+/* Steps over n values of a type; returns NULL or what is wrong with them. Every value takes at least a byte, so the
+ * time is bounded by the file. */
 static const char *skip_values(cursor *c, uint32_t type, uint64_t n, int depth) {
     static const char cut[] = "reaches past the end of the file: incomplete or damaged";
     size_t size = tl_gguf_type_size(type);
@@ -185,24 +206,21 @@ static const char *skip_values(cursor *c, uint32_t type, uint64_t n, int depth) 
 static int read_kv(cursor *c, tl_gguf_kv *kv, uint64_t i, uint64_t n, tl_error *err) {
     uint32_t type, elem = 0;
     if (!take_string(c, &kv->key)) return ends_early(err, "key", i, n);
-    if (kv->key.n == 0 || kv->key.n > TL_GGUF_MAX_NAME)
-        return tl_fail(err, TL_E_FORMAT, "key %llu of %llu has a name of %llu bytes: 1 to %d allowed", (unsigned long long)i + 1,
-                       (unsigned long long)n, (unsigned long long)kv->key.n, TL_GGUF_MAX_NAME);
+    if (!name_ok(kv->key)) return bad_name(err, "key", kv->key, i, n);
     if (!take(c, &type, 4)) return ends_early(err, "key", i, n);
     if (type >= TL_GGUF_N_TYPES)
-        return tl_fail(err, TL_E_FORMAT, "key '%s' has unknown value type %lu", tl_gguf_show(kv->key).s, (unsigned long)type);
+        return bad(err, TL_E_FORMAT, "key", kv->key, "has unknown value type %lu", (unsigned long)type);
     kv->n = 1;
     if (type == TL_GGUF_ARR) {
         if (!take(c, &elem, 4) || !take(c, &kv->n, 8)) return ends_early(err, "key", i, n);
         if (elem >= TL_GGUF_N_TYPES)
-            return tl_fail(err, TL_E_FORMAT, "key '%s' is an array of unknown type %lu", tl_gguf_show(kv->key).s,
-                           (unsigned long)elem);
+            return bad(err, TL_E_FORMAT, "key", kv->key, "is an array of unknown type %lu", (unsigned long)elem);
     }
     kv->type = (enum tl_gguf_type)type;
     kv->elem = (enum tl_gguf_type)elem;
     kv->data = c->p;
     const char *wrong = skip_values(c, type == TL_GGUF_ARR ? elem : type, kv->n, 1);
-    return wrong ? tl_fail(err, TL_E_FORMAT, "key '%s' %s", tl_gguf_show(kv->key).s, wrong) : TL_OK;
+    return wrong ? bad(err, TL_E_FORMAT, "key", kv->key, "%s", wrong) : TL_OK;
 }
 
 /* Makes room for one more item; the table doubles. */
@@ -235,21 +253,22 @@ static int check_general(const tl_gguf *g, uint32_t *alignment, tl_error *err) {
     const tl_gguf_kv *kv = tl_gguf_find(g, "general.alignment");
     *alignment = TL_GGUF_ALIGNMENT;
     if (kv) {
-        int is_unsigned = kv->type == TL_GGUF_U8 || kv->type == TL_GGUF_U16 || kv->type == TL_GGUF_U32 || kv->type == TL_GGUF_U64;
-        if (!is_unsigned) return tl_fail(err, TL_E_FORMAT, "key 'general.alignment' is not an unsigned integer");
+        if (kv->type != TL_GGUF_U8 && kv->type != TL_GGUF_U16 && kv->type != TL_GGUF_U32 && kv->type != TL_GGUF_U64)
+            return tl_fail(err, TL_E_FORMAT, "key 'general.alignment' is not an unsigned integer");
         int64_t a = tl_gguf_int_at(kv, 0);
         if (!tl_gguf_alignment_ok((uint64_t)a))
-            return tl_fail(err, TL_E_FORMAT, "general.alignment is %lld: a power of two from 8 to %d is needed", (long long)a,
-                           TL_GGUF_MAX_ALIGNMENT);
+            return tl_fail(err, TL_E_FORMAT, "general.alignment is %lld: a power of two from 8 to %d is needed",
+                           (long long)a, TL_GGUF_MAX_ALIGNMENT);
         *alignment = (uint32_t)a;
     }
     tl_slice arch = {"-", 1};
     int rc = tl_gguf_str(g, "general.architecture", &arch, err);
     if (rc < 0) return rc;
-    return arch.n ? TL_OK : tl_fail(err, TL_E_FORMAT, "key 'general.architecture' is empty: the file does not say what model it is");
+    if (arch.n) return TL_OK;
+    return tl_fail(err, TL_E_FORMAT, "key 'general.architecture' is empty: the file does not say what model it is");
 }
 
-/* ---- tensors -------------------------------------------------------------------------------------------------------- */
+/* ---- tensors ----------------------------------------------------------------------------------------------------- */
 
 /* Sets t->bytes from the dimensions and the type. */
 static int measure(tl_gguf_tensor *t, const tl_type_info *type, const uint64_t *dims, tl_error *err) {
@@ -257,17 +276,17 @@ static int measure(tl_gguf_tensor *t, const tl_type_info *type, const uint64_t *
     int fits = 1;
     for (int i = 0; i < 4; i++) {
         if (dims[i] == 0 || dims[i] > INT64_MAX)
-            return tl_fail(err, TL_E_FORMAT, "tensor '%s': dimension %d is %llu: 1 to 2^63-1 allowed", tl_gguf_show(t->name).s, i + 1,
-                           (unsigned long long)dims[i]);
+            return bad(err, TL_E_FORMAT, "tensor", t->name, "has dimension %d of %llu: 1 to 2^63-1 allowed", i + 1,
+                       (ull)dims[i]);
         t->dims[i] = (int64_t)dims[i];
-        fits = fits && dims[i] <= SIZE_MAX && tl_mul_size(elements, (size_t)dims[i], &elements) && elements <= INT64_MAX;
+        fits = fits && dims[i] <= SIZE_MAX && tl_mul_size(elements, (size_t)dims[i], &elements);
     }
     if (fits && dims[0] % (uint64_t)type->elems)
-        return tl_fail(err, TL_E_FORMAT, "tensor '%s': rows of %llu values do not divide into %s blocks of %d", tl_gguf_show(t->name).s,
-                       (unsigned long long)dims[0], type->name, type->elems);
+        return bad(err, TL_E_FORMAT, "tensor", t->name, "has rows of %llu values, not a multiple of the %s block of %d",
+                   (ull)dims[0], type->name, type->elems);
     if (fits) blocks = elements / (size_t)type->elems;
-    if (!fits || !tl_mul_size(blocks, (size_t)type->bytes, &t->bytes) || t->bytes > INT64_MAX)
-        return tl_fail(err, TL_E_FORMAT, "tensor '%s': its dimensions multiply to more than any file can hold", tl_gguf_show(t->name).s);
+    if (!fits || elements > INT64_MAX || !tl_mul_size(blocks, (size_t)type->bytes, &t->bytes) || t->bytes > INT64_MAX)
+        return bad(err, TL_E_FORMAT, "tensor", t->name, "has dimensions that multiply to more than any file can hold");
     return TL_OK;
 }
 
@@ -276,22 +295,19 @@ static int read_tensor(cursor *c, tl_gguf_tensor *t, uint64_t i, uint64_t n, uin
     uint32_t n_dims, type;
     uint64_t dims[4] = {1, 1, 1, 1};
     if (!take_string(c, &t->name)) return ends_early(err, "tensor", i, n);
-    if (t->name.n == 0 || t->name.n > TL_GGUF_MAX_NAME)
-        return tl_fail(err, TL_E_FORMAT, "tensor %llu of %llu has a name of %llu bytes: 1 to %d allowed", (unsigned long long)i + 1,
-                       (unsigned long long)n, (unsigned long long)t->name.n, TL_GGUF_MAX_NAME);
+    if (!name_ok(t->name)) return bad_name(err, "tensor", t->name, i, n);
     if (!take(c, &n_dims, 4)) return ends_early(err, "tensor", i, n);
     if (n_dims < 1 || n_dims > 4)
-        return tl_fail(err, TL_E_FORMAT, "tensor '%s' has %lu dimensions: 1 to 4 allowed", tl_gguf_show(t->name).s,
-                       (unsigned long)n_dims);
+        return bad(err, TL_E_FORMAT, "tensor", t->name, "has %lu dimensions: 1 to 4 allowed", (unsigned long)n_dims);
     t->n_dims = (int)n_dims;
-    if (!take(c, dims, 8 * (size_t)n_dims) || !take(c, &type, 4) || !take(c, offset, 8)) return ends_early(err, "tensor", i, n);
+    if (!take(c, dims, 8 * (size_t)n_dims) || !take(c, &type, 4) || !take(c, offset, 8))
+        return ends_early(err, "tensor", i, n);
     const tl_type_info *info = tl_type_info_get(type);
     if (!info)
-        return tl_fail(err, TL_E_UNSUPPORTED, "tensor '%s' has type %lu, which this version does not know", tl_gguf_show(t->name).s,
-                       (unsigned long)type);
+        return bad(err, TL_E_UNSUPPORTED, "tensor", t->name, "has type %lu, which this version does not know",
+                   (unsigned long)type);
     if (info->kind == TL_KIND_GONE)
-        return tl_fail(err, TL_E_UNSUPPORTED, "tensor '%s' has the withdrawn type %s: %s", tl_gguf_show(t->name).s, info->name,
-                       info->advice);
+        return bad(err, TL_E_UNSUPPORTED, "tensor", t->name, "has the withdrawn type %s: %s", info->name, info->advice);
     t->type = (int)type;
     return measure(t, info, dims, err);
 }
@@ -299,15 +315,15 @@ static int read_tensor(cursor *c, tl_gguf_tensor *t, uint64_t i, uint64_t n, uin
 /* Turns the offset into a pointer if all of the data is there. */
 static int place(tl_gguf_tensor *t, const tl_gguf_part *p, uint64_t offset, tl_error *err) {
     if (offset % p->alignment)
-        return tl_fail(err, TL_E_FORMAT, "tensor '%s': offset %llu is not a multiple of the alignment %lu", tl_gguf_show(t->name).s,
-                       (unsigned long long)offset, (unsigned long)p->alignment);
+        return bad(err, TL_E_FORMAT, "tensor", t->name, "has offset %llu, not a multiple of the alignment %lu",
+                   (ull)offset, (unsigned long)p->alignment);
     if (offset >> 62 || t->bytes >> 62)   /* so the sum below cannot wrap: data_at is at most the file's size */
-        return tl_fail(err, TL_E_FORMAT, "tensor '%s': offset %llu with %llu bytes is out of range", tl_gguf_show(t->name).s,
-                       (unsigned long long)offset, (unsigned long long)t->bytes);
+        return bad(err, TL_E_FORMAT, "tensor", t->name, "has offset %llu and %llu bytes: out of range", (ull)offset,
+                   (ull)t->bytes);
     uint64_t end = p->data_at + offset + t->bytes;
     if (end > p->map.n)
-        return tl_fail(err, TL_E_FORMAT, "the file is incomplete: it has %llu bytes, tensor '%s' needs %llu", (unsigned long long)p->map.n,
-                       tl_gguf_show(t->name).s, (unsigned long long)end);
+        return tl_fail(err, TL_E_FORMAT, "the file is incomplete: it has %llu bytes, tensor '%s' needs %llu",
+                       (ull)p->map.n, tl_gguf_show(t->name).s, (ull)end);
     t->data = p->map.p + p->data_at + offset;
     return TL_OK;
 }

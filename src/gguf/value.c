@@ -15,8 +15,7 @@ const tl_gguf_tensor *tl_gguf_tensor_find(const tl_gguf *g, const char *name) {
 }
 
 static int is_int(enum tl_gguf_type t) {
-    return t == TL_GGUF_U8 || t == TL_GGUF_I8 || t == TL_GGUF_U16 || t == TL_GGUF_I16 || t == TL_GGUF_U32 || t == TL_GGUF_I32 ||
-           t == TL_GGUF_U64 || t == TL_GGUF_I64;
+    return tl_gguf_type_size(t) && t != TL_GGUF_F32 && t != TL_GGUF_F64 && t != TL_GGUF_BOOL;
 }
 
 static int is_float(enum tl_gguf_type t) { return t == TL_GGUF_F32 || t == TL_GGUF_F64; }
@@ -62,7 +61,8 @@ int64_t tl_gguf_int_at(const tl_gguf_kv *kv, uint64_t i) {
     if (!p) return 0;
     if (is_float(type)) {
         double d = load_float(type, p);
-        return d >= 9223372036854775808.0 ? INT64_MAX : d <= -9223372036854775808.0 ? INT64_MIN : isnan(d) ? 0 : (int64_t)d;
+        if (isnan(d)) return 0;
+        return d >= 0x1p63 ? INT64_MAX : d <= -0x1p63 ? INT64_MIN : (int64_t)d;
     }
     int64_t v = load_int(type, p, &big);
     return big ? INT64_MAX : v;
@@ -87,7 +87,8 @@ int tl_gguf_i64(const tl_gguf *g, const char *key, int64_t lo, int64_t hi, int64
     if (big || v < lo || v > hi) {
         char number[32];
         snprintf(number, sizeof number, big ? "%llu" : "%lld", (unsigned long long)v);
-        return tl_fail(err, TL_E_FORMAT, "key '%s' is %s: %lld to %lld allowed", key, number, (long long)lo, (long long)hi);
+        return tl_fail(err, TL_E_FORMAT, "key '%s' is %s: %lld to %lld allowed", key, number, (long long)lo,
+                       (long long)hi);
     }
     *out = v;
     return 1;
