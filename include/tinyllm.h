@@ -104,6 +104,8 @@ typedef struct tl_model_info {
     double load_seconds;
 } tl_model_info;
 tl_model_info tl_model_get_info(const tl_model *m);
+/* Something about the file that a user should know though it can be used (an unknown pre-tokenizer), or NULL. */
+const char *tl_model_warning(const tl_model *m);
 
 /* ---- tokens ------------------------------------------------------------------------------------------------------------ */
 
@@ -126,6 +128,7 @@ const char *tl_token_piece(const tl_model *m, int32_t id);
 int tl_token_is_end(const tl_model *m, int32_t id);
 int32_t tl_token_bos(const tl_model *m);   /* -1: none */
 int32_t tl_token_eos(const tl_model *m);
+int tl_adds_bos(const tl_model *m);        /* TL_ADD_BOS puts a BOS */
 
 /* Releases only whole UTF-8 characters of a text that arrives in pieces. Start with {0}. */
 typedef struct tl_utf8_stream { char held[4]; int n; } tl_utf8_stream;

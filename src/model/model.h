@@ -1,14 +1,94 @@
 /* SPDX-License-Identifier: MIT
  *
- * model.h: what other modules may know of a loaded model (commands that look inside: inspect, tokenize). */
+ * model.h: a file becomes weights. Architectures are data (arch.def, arch/<name>.c): one forward pass reads the
+ * hyper-parameters and the presence of tensors; nothing in it asks for an architecture's name. */
 #ifndef TL_MODEL_H
 #define TL_MODEL_H
 
 #include "base/base.h"
+#include "compute/compute.h"
 #include "gguf/gguf.h"
 #include "text/text.h"
 
 /* Reads the tokenizer of a GGUF file (works on vocabulary-only files). The gguf must outlive it. */
 tl_tokenizer *tl_load_tokenizer(const tl_gguf *g, tl_error *err);
+
+/* Faults of a file, collected so that all are reported together. */
+typedef struct tl_faults { tl_buf text; int n; } tl_faults;
+void tl_fault(tl_faults *f, const char *fmt, ...) TL_PRINTF(2, 3);
+/* Turns them into one error; TL_OK if there are none. Frees the buffer. */
+int tl_faults_end(tl_faults *f, const char *path, tl_error *err);
+
+enum { TL_ROPE_GLOBAL, TL_ROPE_LOCAL, TL_N_ROPES };
+
+/* How positions turn into angles: angle(pos, i) = pos * scale * base^(-2i/n_rot) / factor[i]. */
+typedef struct tl_rope {
+    double base, scale;
+    const float *factor;      /* [n_rot/2] or NULL (all 1): tensor rope_freqs.weight, "llama3" scaling */
+} tl_rope;
+
+typedef struct tl_hparams {
+    int n_layers, n_embd, n_heads, n_kv_heads, head_dim, n_ff, n_vocab;
+    int64_t n_ctx_train;      /* 0: the file does not say */
+    float rms_eps;
+    int rope_kind;            /* TL_ROPE_NORM, TL_ROPE_NEOX */
+    int n_rot;                /* rotated values of a head */
+    tl_rope rope[TL_N_ROPES]; /* LOCAL: layers with a window, where the architecture gives them angles of their own */
+    int window;               /* sliding window in positions, 0: none */
+    int window_period;        /* every window_period-th layer sees everything; 0: all layers have the window */
+    float embd_scale;         /* factor on token embeddings */
+    float attn_scale;         /* factor on q.k */
+    float attn_softcap, logit_softcap;   /* 0: none */
+} tl_hparams;
+
+/* An architecture. Optional tensors that are absent are NULL in the layer; required ones are faults. */
+typedef struct tl_arch {
+    const char *name;         /* general.architecture */
+    int rope_kind;
+    int qkv_bias;             /* required; optional otherwise */
+    int qk_norm;              /* RMS norm per head on q and k before rope: required */
+    int post_norms;           /* norms after attention and after the feed-forward, before the residual: required */
+    int gelu;                 /* gate activation: GELU (tanh form) instead of SiLU */
+    /* Adjusts what the common keys gave; may be NULL. */
+    void (*hparams)(const tl_gguf *g, tl_hparams *hp, tl_faults *f);
+} tl_arch;
+
+const tl_arch *tl_arch_find(tl_slice name);
+/* Names of all architectures, NULL-terminated. */
+const char *const *tl_arch_names(void);
+
+typedef struct tl_layer {
+    const float *attn_norm, *q_norm, *k_norm, *attn_post_norm, *ffn_norm, *ffn_post_norm;
+    const float *q_bias, *k_bias, *v_bias, *o_bias;
+    tl_weight q, k, v, o, gate, up, down;
+    int window, rope;         /* of this layer */
+} tl_layer;
+
+struct tl_model {
+    tl_gguf *gguf;
+    tl_tokenizer *tok;
+    const tl_arch *arch;
+    tl_kernels k;
+    tl_hparams hp;
+    tl_layer *layers;         /* [n_layers] */
+    tl_weight embd, head;     /* head is embd's matrix when tied */
+    const float *output_norm;
+    float *norms;             /* all vectors, as f32 */
+    size_t norms_cap, norms_n;
+    void *packed;             /* all packed matrices */
+    size_t packed_bytes;
+    int max_cols;             /* largest number of columns of any matrix */
+    unsigned forms;           /* activation forms (1 << TL_ACT_*) that any matrix wants */
+    int64_t n_params, bytes_per_token;
+    char *name, *arch_name;
+    double load_seconds;
+};
+
+/* Reads and checks hyper-parameters. */
+void tl_hparams_load(const tl_gguf *g, const tl_arch *arch, tl_hparams *hp, tl_faults *f);
+/* Binds every tensor by name and shape. */
+int tl_bind(struct tl_model *m, int exact, tl_faults *f, tl_error *err);
+/* Packs all matrices for the model's level, dropping file pages that are no longer needed. */
+int tl_pack(struct tl_model *m, int n_threads, tl_progress_fn *progress, void *user, tl_error *err);
 
 #endif

@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Attention over the paged KV cache. The unit of work is (span of rows of one sequence, kv head): all query heads of the
+ * group and all rows of the span share each page they load. Where there are fewer such units than threads could use (a
+ * single long sequence being decoded), a unit is cut further into chunks of positions; their states are merged in the
+ * same order in which one thread would have merged them. */
+#include "compute/compute.h"
+
+#include <math.h>
+
+/* Running softmax states of nq queries, as floats: m [nq], s [nq], acc [nq][head_dim]. */
+typedef struct state { float *m, *s, *acc; } state;
+
+static size_t up16(size_t n) { return (n + 15) & ~(size_t)15; }
+static size_t state_floats(int nq, int head_dim) { return 2 * up16((size_t)nq) + (size_t)nq * (size_t)head_dim; }
+static state state_at(float *p, int nq) { return (state){p, p + up16((size_t)nq), p + 2 * up16((size_t)nq)}; }
+
+static void state_clear(state s, int nq, int head_dim) {
+    for (int i = 0; i < nq; i++) s.m[i] = -INFINITY, s.s[i] = 0;
+    for (size_t i = 0; i < (size_t)nq * (size_t)head_dim; i++) s.acc[i] = 0;
+}
+
+static void state_merge(const tl_kernels *k, state a, state b, int nq, int head_dim) {
+    for (int i = 0; i < nq; i++) {
+        size_t at = (size_t)i * (size_t)head_dim;
+        k->attn_merge(&a.m[i], &a.s[i], a.acc + at, b.m[i], b.s[i], b.acc + at, head_dim);
+    }
+}
+
+/* A thread's floats: queries, two states, scores of a page, visible ranges (ints in float cells). */
+size_t tl_attention_scratch(int group, int head_dim) {
+    int nq = TL_ATTN_ROWS * group;
+    return up16((size_t)nq * (size_t)head_dim) + 2 * up16(state_floats(nq, head_dim)) + (size_t)nq * TL_KV_PAGE +
+           2 * up16((size_t)nq);
+}
+
+/* Chunks are only split over threads while there are fewer than 2 units per thread: that bounds the partial states. */
+static int splits(int units, int n_threads) { return n_threads > 1 && units < 2 * n_threads; }
+static int chunks_of(int end) { return (end + TL_ATTN_CHUNK - 1) / TL_ATTN_CHUNK; }
+
+size_t tl_attention_partial(int n_threads, int group, int head_dim, int n_ctx) {
+    size_t units = 2 * (size_t)n_threads, chunks = (size_t)chunks_of(n_ctx);
+    return n_threads > 1 ? units * chunks * up16(state_floats(TL_ATTN_ROWS * group, head_dim)) : 0;
+}
+
+typedef struct unit {
+    const tl_attention *a;
+    const tl_span *span;
+    int head, group, nq;   /* kv head; queries per kv head; queries of the unit: span->n * group, row by row */
+    int begin, end;        /* positions that any row of the unit sees */
+    float *q, *scores;
+    state run, chunk;
+    int32_t *lo, *hi;
+} unit;
+
+static unit unit_of(const tl_team *t, const tl_attention *a, int index) {
+    int n_kv = a->kv->n_heads;
+    const tl_span *span = &a->spans[index / n_kv];
+    unit u = {.a = a, .span = span, .head = index % n_kv, .group = a->n_heads / n_kv};
+    u.nq = span->n * u.group;
+    u.end = span->pos + span->n;
+    u.begin = a->window && span->pos - a->window + 1 > 0 ? span->pos - a->window + 1 : 0;
+    size_t hd = (size_t)a->head_dim, max_nq = (size_t)TL_ATTN_ROWS * (size_t)u.group;
+    float *p = t->attn;
+    u.q = p, p += up16(max_nq * hd);
+    u.run = state_at(p, u.nq), p += up16(state_floats((int)max_nq, a->head_dim));
+    u.chunk = state_at(p, u.nq), p += up16(state_floats((int)max_nq, a->head_dim));
+    u.scores = p, p += max_nq * TL_KV_PAGE;
+    u.lo = (int32_t *)p, u.hi = (int32_t *)(p + up16(max_nq));
+    return u;
+}
+
+static void unit_load_queries(const unit *u) {
+    size_t hd = (size_t)u->a->head_dim, width = (size_t)u->group * hd;
+    for (int i = 0; i < u->span->n; i++) {
+        const float *from = u->a->q + (size_t)(u->span->row + i) * u->a->q_stride + (size_t)u->head * width;
+        float *to = u->q + (size_t)i * width;
+        for (size_t j = 0; j < width; j++) to[j] = from[j];
+    }
+}
+
+/* State over the visible positions of one chunk. */
+static void unit_walk(const unit *u, int chunk, state st) {
+    const tl_attention *a = u->a;
+    state_clear(st, u->nq, a->head_dim);
+    int end = (chunk + 1) * TL_ATTN_CHUNK < u->end ? (chunk + 1) * TL_ATTN_CHUNK : u->end;
+    int from = chunk * TL_ATTN_CHUNK > u->begin ? chunk * TL_ATTN_CHUNK : u->begin;
+    for (int page = from / TL_KV_PAGE; page * TL_KV_PAGE < end; page++) {
+        int base = page * TL_KV_PAGE;
+        for (int i = 0; i < u->nq; i++) {
+            int pos = u->span->pos + i / u->group, lo = a->window ? pos - a->window + 1 - base : 0, hi = pos + 1 - base;
+            u->lo[i] = lo > 0 ? lo : 0;
+            u->hi[i] = hi < TL_KV_PAGE ? hi : TL_KV_PAGE;
+        }
+        uint8_t *kp = tl_kv_k(a->kv, a->layer, u->span->seq, u->head, page);
+        tl_attn_args args = {.q = u->q, .nq = u->nq, .hd = a->head_dim, .k = kp, .v = tl_kv_v(a->kv, kp), .lo = u->lo,
+                             .hi = u->hi, .m = st.m, .s = st.s, .acc = st.acc, .softcap = a->softcap, .scratch = u->scores};
+        a->kv->ops->attn(&args);
+    }
+}
+
+static void unit_finish(const tl_kernels *k, const unit *u, state st) {
+    size_t hd = (size_t)u->a->head_dim, width = (size_t)u->group * hd;
+    for (int i = 0; i < u->nq; i++) {
+        float *out = u->a->out + (size_t)(u->span->row + i / u->group) * u->a->out_stride + (size_t)u->head * width;
+        k->attn_finish(out + (size_t)(i % u->group) * hd, st.acc + (size_t)i * hd, st.s[i], u->a->head_dim);
+    }
+}
+
+static void run_whole(tl_team *t, const tl_attention *a, int units) {
+    int slot = tl_team_counter(t);
+    for (int i; (i = tl_pool_next(t->pool, slot)) < units;) {
+        unit u = unit_of(t, a, i);
+        unit_load_queries(&u);
+        int first = u.begin / TL_ATTN_CHUNK;
+        unit_walk(&u, first, u.run);
+        for (int c = first + 1; c < chunks_of(u.end); c++) {
+            unit_walk(&u, c, u.chunk);
+            state_merge(t->k, u.run, u.chunk, u.nq, a->head_dim);
+        }
+        unit_finish(t->k, &u, u.run);
+    }
+}
+
+/* Chunk c of unit i has its state at this place. */
+static float *partial_at(const tl_attention *a, const unit *u, int i, int c) {
+    size_t size = up16(state_floats(TL_ATTN_ROWS * u->group, a->head_dim));
+    return a->partial + ((size_t)i * (size_t)chunks_of(a->kv->n_ctx) + (size_t)c) * size;
+}
+
+static void run_split(tl_team *t, const tl_attention *a, int units) {
+    int slot = tl_team_counter(t);
+    int claim = tl_pool_next(t->pool, slot), at = 0;
+    for (int i = 0; i < units; i++) {
+        unit u = unit_of(t, a, i);
+        int loaded = 0;
+        for (int c = u.begin / TL_ATTN_CHUNK; c < chunks_of(u.end); c++, at++) {
+            if (at != claim) continue;
+            if (!loaded++) unit_load_queries(&u);
+            unit_walk(&u, c, state_at(partial_at(a, &u, i, c), u.nq));
+            claim = tl_pool_next(t->pool, slot);
+        }
+    }
+    tl_pool_barrier(t->pool);
+    for (int i = t->thread; i < units; i += t->n_threads) {
+        unit u = unit_of(t, a, i);
+        int first = u.begin / TL_ATTN_CHUNK;
+        state run = state_at(partial_at(a, &u, i, first), u.nq);
+        for (int c = first + 1; c < chunks_of(u.end); c++)
+            state_merge(t->k, run, state_at(partial_at(a, &u, i, c), u.nq), u.nq, a->head_dim);
+        unit_finish(t->k, &u, run);
+    }
+}
+
+void tl_attention_run(tl_team *t, const tl_attention *a) {
+    int units = a->n_spans * a->kv->n_heads, longest = 0;
+    for (int i = 0; i < a->n_spans; i++) {
+        int end = a->spans[i].pos + a->spans[i].n;
+        if (end > longest) longest = end;
+    }
+    if (splits(units, t->n_threads) && longest > TL_ATTN_CHUNK) run_split(t, a, units);
+    else run_whole(t, a, units);
+}

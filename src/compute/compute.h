@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * compute.h: model arithmetic on many threads; the only callers of the kernel table's products.
+ *
+ * All functions that take a tl_team are called by every thread of the pool at the same point with the same arguments
+ * (their own team apart), like barriers: each computes its share. None of them ends with a barrier: the caller places
+ * tl_pool_barrier where results of other threads are needed. Which thread computes what never changes a result's bits. */
+#ifndef TL_COMPUTE_H
+#define TL_COMPUTE_H
+
+#include "base/base.h"
+#include "base/pool.h"
+#include "kernels.h"
+#include "kv/kv.h"
+
+/* A matrix [rows][cols] as it is multiplied. */
+typedef struct tl_weight {
+    const tl_gemm *gemm;      /* NULL: the model has no such matrix */
+    const void *w;            /* packed groups of gemm->rows rows, or the raw rows */
+    int type, rows, cols;
+    const uint8_t *raw;       /* rows as they are in the file */
+    size_t row_bytes;         /* of a raw row */
+} tl_weight;
+
+/* One thread of a run. Buffers are the thread's own, 64-byte aligned. */
+typedef struct tl_team {
+    tl_pool *pool;
+    const tl_kernels *k;
+    int thread, n_threads;
+    int products;             /* products so far in this run: picks the work counter; equal on all threads */
+    void *scratch;            /* TL_GEMM_SCRATCH(largest cols) */
+    float *row;               /* [largest cols] */
+    void *own_q8;             /* one token of Q8 activations, largest cols */
+    float *own_f32;           /* one token of f32 activations, largest cols */
+    float *up;                /* [tl_up_floats()] second operand of a gated product */
+    float *attn;              /* tl_attention_scratch() floats */
+} tl_team;
+
+#define TL_CLAIM_ROWS 32      /* rows a thread claims at a time when several tokens are computed */
+
+/* Work counter (tl_pool_next) of the next step. The counter two steps on is rewound here: its last use lies two steps
+ * back, and steps are separated by barriers, so none is being claimed from. */
+int tl_team_counter(tl_team *t);
+
+/* Activations in the forms (bit 1 << TL_ACT_*) that some products need. */
+typedef struct tl_acts { const float *f32; const void *q8; int n, k; } tl_acts;
+
+/* Which forms these weights want. */
+unsigned tl_weight_forms(const tl_weight *const *w, int n);
+
+/* Rows to multiply with. src [n][stride], k values each; with norm (a weight [k]) the row is normalised first.
+ * A single row is prepared by every thread for itself (cheaper than a barrier); several are split over the threads into
+ * shared_q8 / shared_f32 (n * k values), and the function ends with a barrier. */
+typedef struct tl_prepare {
+    const float *src;
+    size_t stride;
+    int n, k;
+    const float *norm;        /* NULL: no normalisation */
+    float eps;
+    unsigned forms;
+    void *shared_q8;
+    float *shared_f32;
+} tl_prepare;
+tl_acts tl_acts_prepare(tl_team *t, const tl_prepare *p);
+
+/* y[t][r] (+)= W x_t + bias for several matrices that share their activations; their rows are split as one range. */
+typedef struct tl_product {
+    const tl_weight *w;
+    const float *bias;        /* [rows] or NULL */
+    float *y;                 /* [n][stride] */
+    size_t stride;
+    int add;
+} tl_product;
+void tl_matmul(tl_team *t, const tl_acts *x, const tl_product *p, int n_products);
+
+/* y[t][r] = act(gate x_t)[r] * (up x_t)[r]; gate and up have equal rows. up_cap: floats in team->up. */
+typedef void tl_gate_fn(float *y, const float *u, int n);
+void tl_matmul_gated(tl_team *t, const tl_acts *x, const tl_weight *gate, const tl_weight *up, tl_gate_fn *act, float *y,
+                     size_t stride, int up_cap);
+/* Floats team->up needs for n tokens. */
+static inline size_t tl_up_floats(int n_batch, int n_ff) {
+    size_t a = (size_t)n_batch * TL_CLAIM_ROWS, b = (size_t)n_ff + TL_CLAIM_ROWS;
+    return a > b ? a : b;
+}
+
+/* Attention of one layer over rows whose K and V are in the cache already.
+ * Positions are walked in chunks of TL_ATTN_CHUNK from position 0 on, states of chunks merged in rising order: the bits
+ * are the same whether one thread walks them all or several share them, alone or in a batch. */
+#define TL_ATTN_CHUNK (8 * TL_KV_PAGE)
+#define TL_ATTN_ROWS 16       /* most rows of one sequence handled together */
+
+typedef struct tl_span { int row, n, seq, pos; } tl_span;   /* n rows from row on: positions pos, pos+1, ... of seq */
+
+typedef struct tl_attention {
+    const tl_kv *kv;
+    int layer, n_heads, head_dim;
+    int window;               /* a position sees itself and window-1 before it; 0: all before it */
+    float softcap;
+    const tl_span *spans;     /* of at most TL_ATTN_ROWS rows each */
+    int n_spans;
+    const float *q;           /* scaled: [row][q_stride], heads of head_dim */
+    size_t q_stride;
+    float *out;               /* [row][out_stride] */
+    size_t out_stride;
+    float *partial;           /* tl_attention_partial() floats, shared */
+} tl_attention;
+size_t tl_attention_scratch(int group, int head_dim);
+size_t tl_attention_partial(int n_threads, int group, int head_dim, int n_ctx);
+void tl_attention_run(tl_team *t, const tl_attention *a);
+
+#endif

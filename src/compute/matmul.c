@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Products of weights with a batch of activations, split over threads.
+ * One token: each thread takes one contiguous range of rows, a single long stream to read. Several tokens: threads
+ * claim TL_CLAIM_ROWS rows at a time, so that a slow thread does not hold up the others. */
+#include "compute/compute.h"
+
+unsigned tl_weight_forms(const tl_weight *const *w, int n) {
+    unsigned forms = 0;
+    for (int i = 0; i < n; i++)
+        if (w[i]->gemm) forms |= 1u << w[i]->gemm->act;
+    return forms;
+}
+
+static void prepare_row(tl_team *t, const tl_prepare *p, int i, void *q8, float *f32, int n, int at) {
+    const float *x = p->src + (size_t)i * p->stride;
+    int want_f32 = (p->forms >> TL_ACT_F32 & 1) != 0, want_q8 = (p->forms >> TL_ACT_Q8 & 1) != 0;
+    if (p->norm) {
+        float *to = want_f32 ? f32 + (size_t)at * (size_t)p->k : t->row;
+        t->k->rms_norm(to, x, p->norm, p->k, p->eps);
+        x = to;
+    } else if (want_f32) {
+        float *to = f32 + (size_t)at * (size_t)p->k;
+        for (int j = 0; j < p->k; j++) to[j] = x[j];
+    }
+    if (want_q8) t->k->quantize_q8(x, p->k, q8, n, at);
+}
+
+tl_acts tl_acts_prepare(tl_team *t, const tl_prepare *p) {
+    if (p->n == 1) {
+        prepare_row(t, p, 0, t->own_q8, t->own_f32, 1, 0);
+        return (tl_acts){t->own_f32, t->own_q8, 1, p->k};
+    }
+    int begin, end;
+    tl_split(p->n, 1, t->thread, t->n_threads, &begin, &end);
+    for (int i = begin; i < end; i++) prepare_row(t, p, i, p->shared_q8, p->shared_f32, p->n, i);
+    tl_pool_barrier(t->pool);
+    return (tl_acts){p->shared_f32, p->shared_q8, p->n, p->k};
+}
+
+/* Rows [r0, r1) of w; y points at the result of row r0 of the first token. */
+static void run_rows(tl_team *t, const tl_acts *x, const tl_weight *w, int r0, int r1, float *y, size_t stride, int add) {
+    const tl_gemm *g = w->gemm;
+    size_t skip = g->rows == 1 ? (size_t)r0 * w->row_bytes : (size_t)(r0 / g->rows) * g->group_bytes(w->cols);
+    tl_gemm_args a = {
+        .w = (const uint8_t *)w->w + skip, .type = w->type, .k = w->cols, .r0 = 0, .r1 = r1 - r0, .n = x->n,
+        .x = g->act == TL_ACT_F32 ? (const void *)x->f32 : x->q8,
+        .y = y, .y_stride = stride, .add = add, .scratch = t->scratch,
+    };
+    g->run(&a);
+}
+
+/* The unit of row ranges: a multiple of every group size in use, so that one unit fits all products of a list. */
+#define UNIT 16
+
+static int units_of(const tl_weight *w) { return (w->rows + UNIT - 1) / UNIT; }
+
+/* Units [u0, u1) of the products laid end to end. */
+static void run_units(tl_team *t, const tl_acts *x, const tl_product *p, int n, int u0, int u1) {
+    for (int i = 0, at = 0; i < n && at < u1; i++) {
+        int units = units_of(p[i].w), a = u0 - at, b = u1 - at;
+        if (a < 0) a = 0;
+        if (b > units) b = units;
+        int end = b * UNIT < p[i].w->rows ? b * UNIT : p[i].w->rows;
+        if (a < b) {
+            int r0 = a * UNIT;
+            run_rows(t, x, p[i].w, r0, end, p[i].y + r0, p[i].stride, p[i].add);
+            for (int j = 0; p[i].bias && j < x->n; j++)
+                t->k->add(p[i].y + (size_t)j * p[i].stride + r0, p[i].bias + r0, end - r0);
+        }
+        at += units;
+    }
+}
+
+int tl_team_counter(tl_team *t) {
+    int i = t->products++;
+    if (t->thread == 0) tl_pool_rewind(t->pool, (i + 2) % TL_POOL_COUNTERS);
+    return i % TL_POOL_COUNTERS;
+}
+
+void tl_matmul(tl_team *t, const tl_acts *x, const tl_product *p, int n_products) {
+    int slot = tl_team_counter(t), units = 0;
+    for (int i = 0; i < n_products; i++) units += units_of(p[i].w);
+    if (x->n == 1) {
+        int begin, end;
+        tl_split(units, 1, t->thread, t->n_threads, &begin, &end);
+        run_units(t, x, p, n_products, begin, end);
+        return;
+    }
+    const int step = TL_CLAIM_ROWS / UNIT;
+    for (int u; (u = tl_pool_next(t->pool, slot) * step) < units;)
+        run_units(t, x, p, n_products, u, u + step < units ? u + step : units);
+}
+
+void tl_matmul_gated(tl_team *t, const tl_acts *x, const tl_weight *gate, const tl_weight *up, tl_gate_fn *act, float *y,
+                     size_t stride, int up_cap) {
+    int slot = tl_team_counter(t), begin = 0, end = gate->rows, rows = TL_CLAIM_ROWS;
+    if (x->n == 1) {
+        tl_split(gate->rows, UNIT, t->thread, t->n_threads, &begin, &end);
+        rows = up_cap / UNIT * UNIT;
+    }
+    for (;;) {
+        int r0 = x->n == 1 ? begin : tl_pool_next(t->pool, slot) * rows;
+        if (r0 >= end) return;
+        int r1 = r0 + rows < end ? r0 + rows : end;
+        size_t width = (size_t)(r1 - r0);
+        run_rows(t, x, gate, r0, r1, y + r0, stride, 0);
+        run_rows(t, x, up, r0, r1, t->up, width, 0);
+        for (int i = 0; i < x->n; i++) act(y + (size_t)i * stride + r0, t->up + (size_t)i * width, r1 - r0);
+        begin = r1;
+    }
+}

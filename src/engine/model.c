@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: MIT
+ * The model part of tinyllm.h: opening, facts, tokens. */
+#include "model/model.h"
+#include "sample/sample.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+const char *tl_version(void) { return TL_VERSION; }
+
+tl_model_options tl_model_options_default(void) {
+    tl_model_options o;
+    memset(&o, 0, sizeof o);
+    return o;
+}
+
+static int choose_level(const char *wanted, tl_error *err) {
+    int best = tl_level_best();
+    const char *from = "--cpu";
+    if (!wanted) wanted = getenv("TINYLLM_CPU"), from = "TINYLLM_CPU";
+    if (!wanted || !*wanted) return best;
+    int level = tl_level_by_name(wanted);
+    if (level < 0) {
+        tl_buf names = {0};
+        for (int i = 0; tl_levels[i].name; i++) tl_buf_fmt(&names, "%s%s", i ? ", " : "", tl_levels[i].name);
+        tl_fail(err, TL_E_ARGUMENT, "%s: no CPU level \"%s\"; there are %s", from, wanted, names.p ? names.p : "none");
+        tl_buf_free(&names);
+        return -1;
+    }
+    if (level > best) {
+        tl_fail(err, TL_E_ARGUMENT, "%s: this CPU cannot run level %s; its best is %s", from, wanted, tl_levels[best].name);
+        return -1;
+    }
+    return level;
+}
+
+static char *to_text(tl_slice s, tl_error *err) {
+    char *p = tl_alloc_n(s.n + 1, 1, "name", err);
+    if (p && s.n) memcpy(p, s.p, s.n);
+    return p;
+}
+
+static int load_weights(struct tl_model *m, const tl_model_options *o, const char *path, tl_error *err) {
+    tl_faults f = {0};
+    tl_hparams_load(m->gguf, m->arch, &m->hp, &f);
+    if (f.n) return tl_faults_end(&f, path, err);   /* shapes follow from these: tensors could not be judged */
+    int rc = tl_bind(m, o->exact, &f, err);
+    if (rc) { tl_buf_free(&f.text); return rc; }
+    if ((rc = tl_faults_end(&f, path, err))) return rc;
+    int n = o->n_threads > 0 ? o->n_threads : tl_usable_threads("/", NULL);
+    return tl_pack(m, n, o->progress, o->progress_user, err);
+}
+
+static int load(struct tl_model *m, const char *path, const tl_model_options *o, tl_error *err) {
+    double start = tl_now();
+    int level = choose_level(o->cpu, err);
+    if (level < 0) return TL_E_ARGUMENT;
+    tl_kernels_init(&m->k, level);
+    if (!(m->gguf = tl_gguf_open(path, 0, err))) return err ? err->code : TL_E_FORMAT;
+    tl_slice arch = {0}, name = {0};
+    tl_error ignored = {0};
+    tl_gguf_str(m->gguf, "general.architecture", &arch, &ignored);
+    tl_gguf_str(m->gguf, "general.name", &name, &ignored);
+    m->arch_name = to_text(arch, err);
+    m->name = to_text(name, err);
+    if (!m->arch_name || !m->name) return TL_E_MEMORY;
+    if (!o->vocab_only) {
+        if (!arch.n) return tl_fail(err, TL_E_FORMAT, "%s: general.architecture is missing", path);
+        if (!(m->arch = tl_arch_find(arch))) {
+            tl_buf known = {0};
+            for (const char *const *a = tl_arch_names(); *a; a++) tl_buf_fmt(&known, "%s%s", known.n ? ", " : "", *a);
+            int rc = tl_fail(err, TL_E_UNSUPPORTED, "%s: architecture \"%s\" is not supported; supported are %s", path,
+                             m->arch_name, known.p ? known.p : "none");
+            tl_buf_free(&known);
+            return rc;
+        }
+    }
+    if (!(m->tok = tl_load_tokenizer(m->gguf, err))) { tl_error_context(err, "%s", path); return TL_E_FORMAT; }
+    int rc = o->vocab_only ? TL_OK : load_weights(m, o, path, err);
+    m->load_seconds = tl_now() - start;
+    return rc;
+}
+
+tl_model *tl_model_open(const char *path, const tl_model_options *options, tl_error *err) {
+    tl_model_options o = options ? *options : tl_model_options_default();
+    tl_error local = {0};
+    tl_error *e = err ? err : &local;
+    struct tl_model *m = tl_alloc_n(1, sizeof *m, "model", e);
+    if (m && load(m, path, &o, e)) {
+        tl_model_free(m);
+        m = NULL;
+    }
+    return m;
+}
+
+void tl_model_free(tl_model *m) {
+    if (!m) return;
+    tl_free_big(m->packed, m->packed_bytes);
+    tl_free(m->layers);
+    tl_free(m->norms);
+    tl_free(m->name);
+    tl_free(m->arch_name);
+    tl_tokenizer_free(m->tok);
+    tl_gguf_free(m->gguf);
+    tl_free(m);
+}
+
+tl_model_info tl_model_get_info(const tl_model *m) {
+    const tl_hparams *hp = &m->hp;
+    int64_t kv_row = (int64_t)hp->n_layers * hp->n_kv_heads * hp->head_dim * 2 * 2;
+    return (tl_model_info){
+        .arch = m->arch_name, .name = m->name, .cpu = m->k.level,
+        .n_layers = hp->n_layers, .n_embd = hp->n_embd, .n_heads = hp->n_heads, .n_kv_heads = hp->n_kv_heads,
+        .n_vocab = m->arch ? hp->n_vocab : (int)tl_tokenizer_n(m->tok), .n_ctx_train = hp->n_ctx_train,
+        .n_params = m->n_params, .file_bytes = m->gguf->file_bytes, .bytes_per_token = m->bytes_per_token,
+        .kv_bytes_per_pos = kv_row, .load_seconds = m->load_seconds,
+    };
+}
+
+const char *tl_model_warning(const tl_model *m) { return tl_tokenizer_warning(m->tok); }
+
+int tl_tokenize(const tl_model *m, const char *text, size_t len, int flags, int32_t *ids, int cap, tl_error *err) {
+    return tl_tokenizer_encode(m->tok, text, len, flags, ids, cap, err);
+}
+int tl_token_text(const tl_model *m, int32_t id, char *out, int cap) { return tl_tokenizer_token_text(m->tok, id, out, cap); }
+size_t tl_detokenize(const tl_model *m, const int32_t *ids, int n, int special, char *out, size_t cap) {
+    return tl_tokenizer_decode(m->tok, ids, n, special, out, cap);
+}
+const char *tl_token_piece(const tl_model *m, int32_t id) { return tl_tokenizer_piece(m->tok, id); }
+int tl_token_is_end(const tl_model *m, int32_t id) { return tl_tokenizer_is_end(m->tok, id); }
+int32_t tl_token_bos(const tl_model *m) { return tl_tokenizer_bos(m->tok); }
+int32_t tl_token_eos(const tl_model *m) { return tl_tokenizer_eos(m->tok); }
+int tl_adds_bos(const tl_model *m) { return tl_tokenizer_adds_bos(m->tok); }
+
+tl_sampler *tl_sampler_new(const tl_model *m, const tl_sampler_options *options, tl_error *err) {
+    return tl_sampler_create(m->arch ? m->hp.n_vocab : (int)tl_tokenizer_n(m->tok), options, err);
+}

@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: MIT
+ * The session part of tinyllm.h: memory, batches cut into pieces, positions. */
+#include "engine/session.h"
+
+#include <math.h>
+#include <string.h>
+
+#define DEFAULT_CTX 4096
+#define DEFAULT_BATCH 512
+
+tl_session_options tl_session_options_default(void) {
+    tl_session_options o;
+    memset(&o, 0, sizeof o);
+    return o;
+}
+
+/* Hands out 128-byte aligned parts of one block. With base NULL only counts: the same calls lay out and measure. */
+typedef struct layout { uint8_t *base; size_t at; int overflow; } layout;
+
+static void *take(layout *l, size_t n, size_t size) {
+    size_t bytes, end;
+    if (!tl_mul_size(n, size, &bytes) || !tl_add_size(l->at, bytes, &end) || !tl_add_size(end, 128 + 127, &end)) {
+        l->overflow = 1;
+        return NULL;
+    }
+    void *p = l->base ? l->base + l->at : NULL;
+    l->at = end / 128 * 128;
+    return p;
+}
+
+static void lay_out(struct tl_session *s, layout *l) {
+    const tl_hparams *hp = &s->m->hp;
+    size_t n = (size_t)s->n_batch, d = (size_t)hp->n_embd, q = (size_t)hp->n_heads * (size_t)hp->head_dim;
+    size_t qkv = q + 2 * (size_t)hp->n_kv_heads * (size_t)hp->head_dim, cols = (size_t)s->m->max_cols, f = sizeof(float);
+    int n_threads = tl_pool_size(s->pool), group = hp->n_heads / hp->n_kv_heads, wants_f32 = s->m->forms >> TL_ACT_F32 & 1;
+    tl_work *w = &s->w;
+    w->x = take(l, n, d * f);
+    w->y = take(l, s->m->arch->post_norms ? n : 0, d * f);
+    w->qkv = take(l, n, qkv * f);
+    w->att = take(l, n, q * f);
+    w->ff = take(l, n, (size_t)hp->n_ff * f);
+    w->q8 = take(l, n, tl_act_q8_bytes((int)cols, 1));
+    w->f32 = take(l, wants_f32 ? n : 0, cols * f);
+    w->cs = take(l, TL_N_ROPES * n, (size_t)hp->n_rot * f);
+    w->partial = take(l, tl_attention_partial(n_threads, group, hp->head_dim, s->kv.n_ctx), f);
+    s->inv_freq = take(l, TL_N_ROPES * (size_t)hp->n_rot / 2, sizeof *s->inv_freq);
+    s->token = take(l, n, sizeof *s->token);
+    s->seq = take(l, n, sizeof *s->seq);
+    s->pos = take(l, n, sizeof *s->pos);
+    s->want = take(l, n, sizeof *s->want);
+    s->spans = take(l, n, sizeof *s->spans);
+    s->next_pos = take(l, (size_t)s->kv.n_seq, sizeof *s->next_pos);
+    for (int i = 0; i < n_threads; i++) {
+        tl_team t = {.pool = s->pool, .k = &s->m->k, .thread = i, .n_threads = n_threads};
+        t.scratch = take(l, TL_GEMM_SCRATCH(cols), 1);
+        t.row = take(l, cols, f);
+        t.own_q8 = take(l, tl_act_q8_bytes((int)cols, 1), 1);
+        t.own_f32 = take(l, cols, f);
+        t.up = take(l, tl_up_floats(s->n_batch, hp->n_ff), f);
+        t.attn = take(l, tl_attention_scratch(group, hp->head_dim), f);
+        if (l->base) s->teams[i] = t;
+    }
+}
+
+static void fill_frequencies(struct tl_session *s) {
+    const tl_hparams *hp = &s->m->hp;
+    int half = hp->n_rot / 2;
+    for (int r = 0; r < TL_N_ROPES; r++)
+        for (int i = 0; i < half; i++) {
+            const tl_rope *rope = &hp->rope[r];
+            double f = rope->scale * pow(rope->base, -2.0 * i / hp->n_rot);
+            s->inv_freq[(size_t)r * (size_t)half + (size_t)i] = rope->factor ? f / (double)rope->factor[i] : f;
+        }
+}
+
+static int init(struct tl_session *s, const tl_model *m, const tl_session_options *o, tl_error *err) {
+    static const char range[] = "session option %s is %d, allowed are 1 to %d (0: default)";
+    s->m = m;
+    int n_seq = o->n_seq ? o->n_seq : 1, n_ctx = o->n_ctx, n_batch = o->n_batch ? o->n_batch : DEFAULT_BATCH;
+    int64_t train = m->hp.n_ctx_train;
+    if (!n_ctx) n_ctx = train > 0 && train < DEFAULT_CTX ? (int)train : DEFAULT_CTX;
+    if (n_ctx < 1 || n_ctx > 1 << 24) return tl_fail(err, TL_E_ARGUMENT, range, "n_ctx", n_ctx, 1 << 24);
+    if (n_seq < 1 || n_seq > 1 << 16) return tl_fail(err, TL_E_ARGUMENT, range, "n_seq", n_seq, 1 << 16);
+    if (n_batch < 1 || n_batch > 1 << 16) return tl_fail(err, TL_E_ARGUMENT, range, "n_batch", n_batch, 1 << 16);
+    if (o->kv_type < 0 || o->kv_type >= TL_N_KV) return tl_fail(err, TL_E_ARGUMENT, "session option kv_type is %d, unknown", o->kv_type);
+    int64_t all = (int64_t)n_ctx * n_seq;
+    s->n_batch = all < n_batch ? (int)all : n_batch;
+    if (!(s->pool = tl_pool_new(o->n_threads ? o->n_threads : tl_usable_threads("/", NULL), err))) return TL_E_MEMORY;
+    s->teams = tl_alloc_n((size_t)tl_pool_size(s->pool), sizeof *s->teams, "threads", err);
+    if (!s->teams) return TL_E_MEMORY;
+    int rc = tl_kv_init(&s->kv, &m->k.kv[o->kv_type], m->hp.n_layers, m->hp.n_kv_heads, m->hp.head_dim, n_seq, n_ctx, err);
+    if (rc) return rc;
+    layout l = {0};
+    lay_out(s, &l);
+    if (l.overflow) return tl_fail(err, TL_E_MEMORY, "a batch of %d rows is too large for this machine", s->n_batch);
+    s->mem_bytes = l.at;
+    if (!(s->mem = tl_alloc_big(s->mem_bytes, "scratch", err))) return TL_E_MEMORY;
+    l = (layout){.base = s->mem};
+    lay_out(s, &l);
+    fill_frequencies(s);
+    return TL_OK;
+}
+
+tl_session *tl_session_new(const tl_model *m, const tl_session_options *options, tl_error *err) {
+    if (!m->arch) { tl_fail(err, TL_E_ARGUMENT, "the model was opened for its vocabulary only"); return NULL; }
+    tl_session_options o = options ? *options : tl_session_options_default();
+    struct tl_session *s = tl_alloc_n(1, sizeof *s, "session", err);
+    if (s && init(s, m, &o, err)) {
+        tl_session_free(s);
+        s = NULL;
+    }
+    return s;
+}
+
+void tl_session_free(tl_session *s) {
+    if (!s) return;
+    tl_pool_free(s->pool);
+    tl_kv_done(&s->kv);
+    tl_free_big(s->mem, s->mem_bytes);
+    tl_free(s->teams);
+    tl_free(s->logits);
+    tl_free(s);
+}
+
+/* Checks a whole batch before anything is computed; counts the wanted rows. */
+static int check_batch(struct tl_session *s, const tl_batch *b, int *n_want, tl_error *err) {
+    if (b->n < 1) return tl_fail(err, TL_E_ARGUMENT, "an empty batch");
+    for (int i = 0; i < s->kv.n_seq; i++) s->next_pos[i] = s->kv.n_pos[i];
+    *n_want = 0;
+    for (int i = 0; i < b->n; i++) {
+        int seq = b->seq ? b->seq[i] : 0;
+        if (seq < 0 || seq >= s->kv.n_seq)
+            return tl_fail(err, TL_E_ARGUMENT, "batch row %d names sequence %d of %d", i, seq, s->kv.n_seq);
+        if (b->token[i] < 0 || b->token[i] >= s->m->hp.n_vocab)
+            return tl_fail(err, TL_E_ARGUMENT, "batch row %d holds token %d, the vocabulary has 0 to %d", i, b->token[i], s->m->hp.n_vocab - 1);
+        if (b->pos && b->pos[i] != s->next_pos[seq])
+            return tl_fail(err, TL_E_ARGUMENT, "batch row %d has position %d, sequence %d continues at %d", i, b->pos[i], seq, s->next_pos[seq]);
+        s->next_pos[seq]++;
+        *n_want += b->want ? b->want[i] != 0 : i == b->n - 1;
+    }
+    for (int i = 0; i < s->kv.n_seq; i++)
+        if (s->next_pos[i] > s->kv.n_ctx)
+            return tl_fail(err, TL_E_CONTEXT, "%d tokens do not fit into a context of %d", s->next_pos[i], s->kv.n_ctx);
+    return TL_OK;
+}
+
+/* Rows of one sequence side by side become spans of at most TL_ATTN_ROWS. */
+static void add_span(struct tl_session *s, int row) {
+    tl_span *last = s->n_spans ? &s->spans[s->n_spans - 1] : NULL;
+    if (last && last->seq == s->seq[row] && last->n < TL_ATTN_ROWS) last->n++;
+    else s->spans[s->n_spans++] = (tl_span){row, 1, s->seq[row], s->pos[row]};
+}
+
+static void load_piece(struct tl_session *s, const tl_batch *b, int at, int n) {
+    s->n = n;
+    s->n_want = s->n_spans = 0;
+    for (int i = 0; i < n; i++) {
+        int seq = b->seq ? b->seq[at + i] : 0;
+        s->token[i] = b->token[at + i];
+        s->seq[i] = seq;
+        s->pos[i] = s->kv.n_pos[seq]++;
+        tl_kv_reserve(&s->kv, seq, s->pos[i] + 1);
+        if (b->want ? b->want[at + i] != 0 : at + i == b->n - 1) s->want[s->n_want++] = i;
+        add_span(s, i);
+    }
+}
+
+static int run_piece(struct tl_session *s, const tl_batch *b, int at, int n, tl_error *err) {
+    load_piece(s, b, at, n);
+    int rc = tl_forward(s, s->logits + (size_t)s->n_logits * (size_t)s->m->hp.n_vocab);
+    if (rc) {
+        for (int i = n - 1; i >= 0; i--) tl_kv_truncate(&s->kv, s->seq[i], s->pos[i]);
+        return tl_fail(err, rc, "cancelled");
+    }
+    s->n_logits += s->n_want;
+    return TL_OK;
+}
+
+int tl_session_eval(tl_session *s, const tl_batch *b, tl_error *err) {
+    int n_want, rc = check_batch(s, b, &n_want, err);
+    if (rc) return rc;
+    if (n_want > s->logits_cap) {
+        float *p = tl_realloc_n(s->logits, (size_t)n_want, (size_t)s->m->hp.n_vocab * sizeof *p, "logits", err);
+        if (!p) return TL_E_MEMORY;
+        s->logits = p;
+        s->logits_cap = n_want;
+    }
+    s->n_logits = 0;
+    for (int at = 0; at < b->n && !rc; at += s->n_batch)
+        rc = run_piece(s, b, at, b->n - at < s->n_batch ? b->n - at : s->n_batch, err);
+    return rc;
+}
+
+int tl_session_append(tl_session *s, const int32_t *ids, int n, tl_error *err) {
+    return tl_session_eval(s, &(tl_batch){.n = n, .token = ids}, err);
+}
+
+const float *tl_session_logits(const tl_session *s, int i) {
+    return i >= 0 && i < s->n_logits ? s->logits + (size_t)i * (size_t)s->m->hp.n_vocab : NULL;
+}
+
+int tl_session_pos(const tl_session *s, int seq) { return seq >= 0 && seq < s->kv.n_seq ? s->kv.n_pos[seq] : 0; }
+
+void tl_session_truncate(tl_session *s, int seq, int n) {
+    if (seq >= 0 && seq < s->kv.n_seq) tl_kv_truncate(&s->kv, seq, n > 0 ? n : 0);
+}
+
+int tl_session_ctx(const tl_session *s) { return s->kv.n_ctx; }
+int tl_session_threads(const tl_session *s) { return tl_pool_size(s->pool); }
+
+void tl_session_set_progress(tl_session *s, tl_progress_fn *fn, void *user) {
+    s->progress = fn;
+    s->progress_user = user;
+}
+
+int64_t tl_session_bytes(const tl_session *s) {
+    return (int64_t)s->kv.bytes + (int64_t)s->mem_bytes + (int64_t)s->logits_cap * s->m->hp.n_vocab * (int64_t)sizeof(float);
+}

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * session.h: what a session owns. Everything is allocated when it opens (logits grow with the number of wanted rows,
+ * outside the token loop); computing a batch allocates nothing. */
+#ifndef TL_SESSION_H
+#define TL_SESSION_H
+
+#include "model/model.h"
+
+/* Matrices of one batch, n rows each (n <= n_batch). */
+typedef struct tl_work {
+    float *x;                 /* [n][n_embd] residual stream */
+    float *y;                 /* [n][n_embd] output of a half layer before its post-norm */
+    float *qkv;               /* [n][qkv_width]: heads of q, of k, of v */
+    float *att;               /* [n][n_heads * head_dim] */
+    float *ff;                /* [n][n_ff] */
+    void *q8;                 /* Q8 activations, n * max_cols */
+    float *f32;               /* f32 activations, n * max_cols; NULL if no matrix wants them */
+    float *cs;                /* [TL_N_ROPES][n][n_rot] cos, sin of each row's position */
+    float *partial;           /* of attention */
+} tl_work;
+
+struct tl_session {
+    const struct tl_model *m;
+    tl_kv kv;
+    tl_pool *pool;
+    int n_batch;
+    tl_work w;
+    tl_team *teams;           /* [threads] */
+    double *inv_freq;         /* [TL_N_ROPES][n_rot/2] radians per position */
+    void *mem;                /* one block that holds w and the teams' buffers */
+    size_t mem_bytes;
+    float *logits;            /* [logits_cap][n_vocab] */
+    int logits_cap, n_logits;
+    /* The piece being computed, row by row. */
+    int n;
+    int32_t *token, *seq, *pos;
+    int *want;                /* [n_want] rows of the piece */
+    int n_want;
+    tl_span *spans;
+    int n_spans;
+    int *next_pos;            /* [n_seq] while a batch is checked */
+    tl_progress_fn *progress;
+    void *progress_user;
+    int cancel;               /* set by thread 0, read by all after a barrier */
+};
+
+/* Computes the piece held in s: residual stream through all layers, K/V into the cache, logits of the wanted rows to
+ * logits [n_want][n_vocab]. Returns TL_OK or TL_E_CANCELLED. */
+int tl_forward(struct tl_session *s, float *logits);
+
+#endif

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: MIT
+ * The page pool and the sequences' page tables. See kv.h. */
+#include "kv/kv.h"
+
+#include <string.h>
+
+int tl_kv_init(tl_kv *kv, const tl_kv_ops *ops, int n_layers, int n_heads, int head_dim, int n_seq, int n_ctx, tl_error *err) {
+    memset(kv, 0, sizeof *kv);
+    kv->ops = ops;
+    kv->n_layers = n_layers, kv->n_heads = n_heads, kv->head_dim = head_dim, kv->n_seq = n_seq, kv->n_ctx = n_ctx;
+    kv->pages_per_seq = (n_ctx + TL_KV_PAGE - 1) / TL_KV_PAGE;
+    kv->head_bytes = 2 * (size_t)head_dim * TL_KV_PAGE * (size_t)ops->bytes_per_page_row;
+    size_t pages;
+    if (tl_mul_size((size_t)n_seq, (size_t)kv->pages_per_seq, &pages) && pages < INT32_MAX &&
+        tl_mul_size(kv->head_bytes, pages, &kv->bytes) && tl_mul_size(kv->bytes, (size_t)n_layers, &kv->bytes) &&
+        tl_mul_size(kv->bytes, (size_t)n_heads, &kv->bytes))
+        kv->n_pages = (int)pages;
+    else
+        return tl_fail(err, TL_E_MEMORY, "a context of %d positions for %d sequences is too large for this machine", n_ctx, n_seq);
+    kv->mem = tl_alloc_big(kv->bytes, "KV cache (a smaller context, -c, needs less)", err);
+    kv->table = kv->mem ? tl_alloc_n(pages, sizeof *kv->table, "KV page table", err) : NULL;
+    kv->free_pages = kv->table ? tl_alloc_n(pages, sizeof *kv->free_pages, "KV page list", err) : NULL;
+    kv->n_pos = kv->free_pages ? tl_alloc_n((size_t)n_seq, sizeof *kv->n_pos, "sequences", err) : NULL;
+    if (!kv->n_pos) { tl_kv_done(kv); return TL_E_MEMORY; }
+    for (int i = 0; i < kv->n_pages; i++) {
+        kv->table[i] = -1;
+        kv->free_pages[i] = kv->n_pages - 1 - i; /* page 0 is handed out first */
+    }
+    kv->n_free = kv->n_pages;
+    return TL_OK;
+}
+
+void tl_kv_done(tl_kv *kv) {
+    tl_free_big(kv->mem, kv->bytes);
+    tl_free(kv->table);
+    tl_free(kv->free_pages);
+    tl_free(kv->n_pos);
+    memset(kv, 0, sizeof *kv);
+}
+
+void tl_kv_reserve(tl_kv *kv, int seq, int end) {
+    int32_t *table = kv->table + (size_t)seq * (size_t)kv->pages_per_seq;
+    for (int i = (end - 1) / TL_KV_PAGE; i >= 0 && table[i] < 0; i--) table[i] = kv->free_pages[--kv->n_free];
+}
+
+void tl_kv_truncate(tl_kv *kv, int seq, int n) {
+    if (n >= kv->n_pos[seq]) return;
+    int32_t *table = kv->table + (size_t)seq * (size_t)kv->pages_per_seq;
+    kv->n_pos[seq] = n;
+    for (int i = (n + TL_KV_PAGE - 1) / TL_KV_PAGE; i < kv->pages_per_seq && table[i] >= 0; i++) {
+        kv->free_pages[kv->n_free++] = table[i];
+        table[i] = -1;
+    }
+}

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: MIT
+ * The table of architectures, and faults that are reported together. */
+#include "model/model.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+#define ARCH(name) extern const tl_arch tl_arch_##name;
+#include "arch.def"
+#undef ARCH
+
+static const tl_arch *const archs[] = {
+#define ARCH(name) &tl_arch_##name,
+#include "arch.def"
+#undef ARCH
+};
+
+static const char *const names[] = {
+#define ARCH(name) #name,
+#include "arch.def"
+#undef ARCH
+    NULL,
+};
+
+const tl_arch *tl_arch_find(tl_slice name) {
+    for (size_t i = 0; i < sizeof archs / sizeof *archs; i++)
+        if (tl_slice_is(name, archs[i]->name)) return archs[i];
+    return NULL;
+}
+
+const char *const *tl_arch_names(void) { return names; }
+
+void tl_fault(tl_faults *f, const char *fmt, ...) {
+    char text[300];
+    va_list ap;
+    va_start(ap, fmt);
+    vsnprintf(text, sizeof text, fmt, ap);
+    va_end(ap);
+    if (f->n++) tl_buf_str(&f->text, "; ");
+    tl_buf_str(&f->text, text);
+}
+
+int tl_faults_end(tl_faults *f, const char *path, tl_error *err) {
+    int n = f->n, rc = TL_OK;
+    if (n) {
+        const int room = 380; /* of the error's text; a long list is cut, its length told */
+        int len = (int)f->text.n, cut = len > room;
+        rc = tl_fail(err, TL_E_FORMAT, "%s: %d fault%s: %.*s%s", path, n, n > 1 ? "s" : "", cut ? room : len,
+                     f->text.p ? f->text.p : "", cut ? " ..." : "");
+    }
+    tl_buf_free(&f->text);
+    f->n = 0;
+    return rc;
+}

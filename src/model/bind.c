@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Tensors found by name, checked for shape and type. What is missing or wrong becomes a fault and binding goes on, so
+ * that a user sees the whole list. */
+#include "model/model.h"
+
+#include <stdio.h>
+#include <string.h>
+
+typedef struct binder { struct tl_model *m; tl_faults *f; int exact; } binder;
+
+static const tl_gguf_tensor *find(binder *b, const char *name, int required) {
+    const tl_gguf_tensor *t = tl_gguf_tensor_find(b->m->gguf, name);
+    if (!t && required) tl_fault(b->f, "tensor %s is missing", name);
+    return t;
+}
+
+static int computable(binder *b, const tl_gguf_tensor *t, const char *name) {
+    const tl_type_info *info = tl_type_info_get((uint32_t)t->type);
+    if (info->kind == TL_KIND_FLOAT || info->kind == TL_KIND_QUANT) return 1;
+    tl_fault(b->f, "tensor %s has type %s, which cannot be computed yet", name, info->name);
+    return 0;
+}
+
+static void shape_fault(binder *b, const tl_gguf_tensor *t, const char *name, int rows, int cols) {
+    tl_fault(b->f, "tensor %s is [%lld, %lld], expected [%d, %d]", name, (long long)t->dims[0], (long long)t->dims[1], cols, rows);
+}
+
+/* A vector of n values as f32, or NULL. */
+static const float *vector(binder *b, int n, int required, const char *name) {
+    const tl_gguf_tensor *t = find(b, name, required);
+    if (!t || !computable(b, t, name)) return NULL;
+    if (t->dims[0] != n || t->dims[1] != 1 || t->dims[2] != 1 || t->dims[3] != 1) { shape_fault(b, t, name, 1, n); return NULL; }
+    struct tl_model *m = b->m;
+    if (m->norms_cap - m->norms_n < (size_t)n) return NULL; /* cannot happen: norms_cap counts all one-row tensors */
+    float *v = m->norms + m->norms_n;
+    m->norms_n += (size_t)n;
+    tl_dequantize(t->type, t->data, v, n);
+    return v;
+}
+
+static tl_weight matrix(binder *b, int rows, int cols, int required, const char *name) {
+    tl_weight w = {0};
+    const tl_gguf_tensor *t = find(b, name, required);
+    if (!t || !computable(b, t, name)) return w;
+    if (t->dims[0] != cols || t->dims[1] != rows || t->dims[2] != 1 || t->dims[3] != 1) {
+        shape_fault(b, t, name, rows, cols);
+        return w;
+    }
+    struct tl_model *m = b->m;
+    w = (tl_weight){.gemm = b->exact ? &m->k.exact[t->type] : &m->k.gemm[t->type], .w = t->data, .type = t->type,
+                    .rows = rows, .cols = cols, .raw = t->data, .row_bytes = t->bytes / (size_t)rows};
+    m->forms |= 1u << w.gemm->act;
+    if (cols > m->max_cols) m->max_cols = cols;
+    return w;
+}
+
+static void bind_layer(binder *b, int i) {
+    const tl_hparams *hp = &b->m->hp;
+    const tl_arch *arch = b->m->arch;
+    tl_layer *l = &b->m->layers[i];
+    int d = hp->n_embd, q = hp->n_heads * hp->head_dim, kv = hp->n_kv_heads * hp->head_dim, hd = hp->head_dim;
+    char name[64];
+#define NAME(suffix) (snprintf(name, sizeof name, "blk.%d." suffix, i), name)
+    l->attn_norm = vector(b, d, 1, NAME("attn_norm.weight"));
+    l->q = matrix(b, q, d, 1, NAME("attn_q.weight"));
+    l->k = matrix(b, kv, d, 1, NAME("attn_k.weight"));
+    l->v = matrix(b, kv, d, 1, NAME("attn_v.weight"));
+    l->o = matrix(b, d, q, 1, NAME("attn_output.weight"));
+    l->q_bias = vector(b, q, arch->qkv_bias, NAME("attn_q.bias"));
+    l->k_bias = vector(b, kv, arch->qkv_bias, NAME("attn_k.bias"));
+    l->v_bias = vector(b, kv, arch->qkv_bias, NAME("attn_v.bias"));
+    l->o_bias = vector(b, d, 0, NAME("attn_output.bias"));
+    if (arch->qk_norm) {
+        l->q_norm = vector(b, hd, 1, NAME("attn_q_norm.weight"));
+        l->k_norm = vector(b, hd, 1, NAME("attn_k_norm.weight"));
+    }
+    if (arch->post_norms) {
+        l->attn_post_norm = vector(b, d, 1, NAME("post_attention_norm.weight"));
+        l->ffn_post_norm = vector(b, d, 1, NAME("post_ffw_norm.weight"));
+    }
+    l->ffn_norm = vector(b, d, 1, NAME("ffn_norm.weight"));
+    l->gate = matrix(b, hp->n_ff, d, 1, NAME("ffn_gate.weight"));
+    l->up = matrix(b, hp->n_ff, d, 1, NAME("ffn_up.weight"));
+    l->down = matrix(b, d, hp->n_ff, 1, NAME("ffn_down.weight"));
+#undef NAME
+    int sees_all = !hp->window || (hp->window_period && (i + 1) % hp->window_period == 0);
+    l->window = sees_all ? 0 : hp->window;
+    l->rope = sees_all ? TL_ROPE_GLOBAL : TL_ROPE_LOCAL;
+}
+
+static int64_t weight_bytes(const tl_weight *w) { return (int64_t)w->row_bytes * w->rows; }
+
+static void count(struct tl_model *m) {
+    for (uint64_t i = 0; i < m->gguf->n_tensors; i++) {
+        const int64_t *d = m->gguf->tensors[i].dims;
+        m->n_params += d[0] * d[1] * d[2] * d[3];
+    }
+    int64_t n = weight_bytes(&m->head) + (int64_t)m->embd.row_bytes + (int64_t)m->norms_n * 4;
+    for (int i = 0; i < m->hp.n_layers; i++) {
+        const tl_layer *l = &m->layers[i];
+        n += weight_bytes(&l->q) + weight_bytes(&l->k) + weight_bytes(&l->v) + weight_bytes(&l->o) +
+             weight_bytes(&l->gate) + weight_bytes(&l->up) + weight_bytes(&l->down);
+    }
+    m->bytes_per_token = n;
+}
+
+/* Vocabulary size: rows of the embedding, which must cover the tokenizer's pieces. */
+static void bind_embedding(binder *b) {
+    struct tl_model *m = b->m;
+    tl_hparams *hp = &m->hp;
+    const tl_gguf_tensor *t = find(b, "token_embd.weight", 1);
+    if (!t) return;
+    uint32_t n_pieces = tl_tokenizer_n(m->tok);
+    if (t->dims[1] < 1 || t->dims[1] > 1 << 22 || (uint64_t)t->dims[1] < n_pieces) {
+        tl_fault(b->f, "tensor token_embd.weight has %lld rows for %u tokens", (long long)t->dims[1], n_pieces);
+        return;
+    }
+    hp->n_vocab = (int)t->dims[1];
+    m->embd = matrix(b, hp->n_vocab, hp->n_embd, 1, "token_embd.weight");
+    m->head = matrix(b, hp->n_vocab, hp->n_embd, 0, "output.weight");
+    if (!m->head.gemm) m->head = m->embd; /* tied */
+    const tl_gguf_tensor *freqs = find(b, "rope_freqs.weight", 0);
+    if (freqs) hp->rope[TL_ROPE_GLOBAL].factor = vector(b, hp->n_rot / 2, 1, "rope_freqs.weight");
+    for (int i = 0; hp->rope[TL_ROPE_GLOBAL].factor && i < hp->n_rot / 2; i++)
+        if (!(hp->rope[TL_ROPE_GLOBAL].factor[i] > 0)) {
+            tl_fault(b->f, "tensor rope_freqs.weight holds values that are not above 0");
+            break;
+        }
+    m->output_norm = vector(b, hp->n_embd, 1, "output_norm.weight");
+}
+
+int tl_bind(struct tl_model *m, int exact, tl_faults *f, tl_error *err) {
+    binder b = {m, f, exact};
+    for (uint64_t i = 0; i < m->gguf->n_tensors; i++) {
+        const tl_gguf_tensor *t = &m->gguf->tensors[i];
+        if (t->dims[1] * t->dims[2] * t->dims[3] == 1) m->norms_cap += (size_t)t->dims[0];
+    }
+    m->norms = tl_alloc_n(m->norms_cap + 1, sizeof *m->norms, "norms", err);
+    m->layers = tl_alloc_n((size_t)m->hp.n_layers, sizeof *m->layers, "layers", err);
+    if (!m->norms || !m->layers) return TL_E_MEMORY;
+    bind_embedding(&b);
+    for (int i = 0; i < m->hp.n_layers && f->n < 100; i++) bind_layer(&b, i);
+    if (!f->n) count(m);
+    return TL_OK;
+}

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Hyper-parameters: read from "<arch>.<key>", checked for type and range before anything is computed from them.
+ * Bounds are far above any published model and low enough that products of two of them fit an int. */
+#include "model/model.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+typedef struct reader { const tl_gguf *g; const char *arch; tl_faults *f; } reader;
+
+#define KEY(r, name) char key[128]; snprintf(key, sizeof key, "%s.%s", (r)->arch, name)
+
+/* An integer key, or an array of equal integers, one per layer (as files with per-layer settings store them). */
+static int64_t read_int(const reader *r, const char *name, int64_t lo, int64_t hi, int required, int64_t absent, int n_layers) {
+    KEY(r, name);
+    const tl_gguf_kv *kv = tl_gguf_find(r->g, key);
+    if (kv && kv->type == TL_GGUF_ARR) {
+        int64_t v = kv->n ? tl_gguf_int_at(kv, 0) : 0;
+        if (kv->elem == TL_GGUF_STR || kv->n != (uint64_t)n_layers) {
+            tl_fault(r->f, "%s has %llu entries for %d layers", key, (unsigned long long)kv->n, n_layers);
+            return lo;
+        }
+        for (uint64_t i = 1; i < kv->n; i++)
+            if (tl_gguf_int_at(kv, i) != v) {
+                tl_fault(r->f, "%s differs between layers, which is not supported yet", key);
+                return lo;
+            }
+        if (v >= lo && v <= hi) return v;
+        tl_fault(r->f, "%s is %lld, allowed are %lld to %lld", key, (long long)v, (long long)lo, (long long)hi);
+        return lo;
+    }
+    tl_error e = {0};
+    int64_t v = absent;
+    int got = tl_gguf_i64(r->g, key, lo, hi, &v, &e);
+    if (got < 0) { tl_fault(r->f, "%s", e.text); return lo; }
+    if (!got && required) { tl_fault(r->f, "%s is missing", key); return lo; }
+    return v;
+}
+
+static double read_num(const reader *r, const char *name, double lo, double hi, int required, double absent) {
+    KEY(r, name);
+    tl_error e = {0};
+    double v = absent;
+    int got = tl_gguf_f64(r->g, key, &v, &e);
+    if (got < 0) { tl_fault(r->f, "%s", e.text); return absent; }
+    if (!got) {
+        if (required) tl_fault(r->f, "%s is missing", key);
+        return absent;
+    }
+    if (!(v >= lo && v <= hi)) {
+        tl_fault(r->f, "%s is %g, allowed are %g to %g", key, v, lo, hi);
+        return absent;
+    }
+    return v;
+}
+
+/* rope.scaling.*: "none", "linear"; the older rope.scale_linear. "llama3" comes as the tensor rope_freqs.weight. */
+static double read_rope_scale(const reader *r) {
+    double factor = read_num(r, "rope.scale_linear", 1e-6, 1e6, 0, 1);
+    KEY(r, "rope.scaling.type");
+    tl_slice type = {0};
+    tl_error e = {0};
+    int got = tl_gguf_str(r->g, key, &type, &e);
+    if (got < 0) tl_fault(r->f, "%s", e.text);
+    if (got <= 0 || tl_slice_is(type, "none")) return 1 / factor;
+    if (!tl_slice_is(type, "linear")) {
+        tl_fault(r->f, "%s is \"%.*s\"; known are none, linear", key, (int)(type.n < 40 ? type.n : 40), type.p);
+        return 1;
+    }
+    return 1 / read_num(r, "rope.scaling.factor", 1e-6, 1e6, 1, 1);
+}
+
+void tl_hparams_load(const tl_gguf *g, const tl_arch *arch, tl_hparams *hp, tl_faults *f) {
+    reader r = {g, arch->name, f};
+    memset(hp, 0, sizeof *hp);
+    int L = hp->n_layers = (int)read_int(&r, "block_count", 1, 1024, 1, 0, 0);
+    hp->n_embd = (int)read_int(&r, "embedding_length", 1, 1 << 17, 1, 0, 0);
+    hp->n_ff = (int)read_int(&r, "feed_forward_length", 1, 1 << 20, 1, 0, L);
+    hp->n_heads = (int)read_int(&r, "attention.head_count", 1, 1024, 1, 0, L);
+    hp->n_kv_heads = (int)read_int(&r, "attention.head_count_kv", 1, 1024, 0, hp->n_heads, L);
+    hp->n_ctx_train = read_int(&r, "context_length", 1, INT64_MAX, 0, 0, 0);
+    if (hp->n_heads % hp->n_kv_heads)
+        tl_fault(f, "%s.attention.head_count %d is not a multiple of head_count_kv %d", arch->name, hp->n_heads, hp->n_kv_heads);
+
+    int64_t head = read_int(&r, "attention.key_length", 1, TL_HD_MAX, 0, hp->n_embd / hp->n_heads, 0);
+    int64_t v_head = read_int(&r, "attention.value_length", 1, TL_HD_MAX, 0, head, 0);
+    hp->head_dim = (int)head;
+    if (head != v_head)
+        tl_fault(f, "%s.attention.key_length %d and value_length %d differ, which is not supported yet", arch->name, (int)head, (int)v_head);
+    if (head % 16 || head > TL_HD_MAX || head < 16)
+        tl_fault(f, "a head of %d values: supported are multiples of 16 up to %d", (int)head, TL_HD_MAX);
+    hp->n_rot = (int)read_int(&r, "rope.dimension_count", 2, head, 0, head, 0);
+    if (hp->n_rot % 2) tl_fault(f, "%s.rope.dimension_count is %d, it must be even", arch->name, hp->n_rot);
+
+    hp->rms_eps = (float)read_num(&r, "attention.layer_norm_rms_epsilon", 1e-12, 1, 1, 1e-5);
+    hp->rope_kind = arch->rope_kind;
+    hp->rope[TL_ROPE_GLOBAL].base = read_num(&r, "rope.freq_base", 1e-3, 1e12, 0, 10000);
+    hp->rope[TL_ROPE_GLOBAL].scale = read_rope_scale(&r);
+    hp->rope[TL_ROPE_LOCAL] = hp->rope[TL_ROPE_GLOBAL];
+    hp->window = (int)read_int(&r, "attention.sliding_window", 0, INT32_MAX, 0, 0, 0);
+    hp->embd_scale = 1;
+    hp->attn_scale = 1 / sqrtf((float)hp->head_dim);
+    hp->attn_softcap = (float)read_num(&r, "attn_logit_softcapping", 0, 1e6, 0, 0);
+    hp->logit_softcap = (float)read_num(&r, "final_logit_softcapping", 0, 1e6, 0, 0);
+    if (arch->hparams) arch->hparams(g, hp, f);
+}
