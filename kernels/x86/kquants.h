@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * kquants.h: the types with blocks of 256, eight times 32. Layout of a packed block of ROWS rows (planes: planes.h), file
+ * layout: types/. Packing goes through the codes of 32 elements as bytes. */
+
+/* Elements 32i..32i+31 of q4_k or the low 4 bits of q5_k. */
+static void codes_k4(const uint8_t *qs, int i, uint8_t *c) {
+    for (int l = 0; l < 32; l++) c[l] = qs[i / 2 * 32 + l] >> (i % 2 * 4) & 15;
+}
+
+/* The 8 scales and minima of q4_k and q5_k. h: d [ROWS] fp16 | dmin [ROWS] fp16 | 3 planes: the 12 bytes as they are in
+ * the file. With dword j of a row = bytes 4j..4j+3, scales and minima 4..7 come whole, a byte each, like 0..3. */
+static void pack_scales_k4(const uint8_t *src, uint8_t *dst, int r) {
+    put_u16(dst, r, src);
+    put_u16(dst + ROWS * 2, r, src + 2);
+    for (int j = 0; j < 3; j++) put_u32(dst + ROWS * 4, j, r, load_u32(src + 4 + 4 * j));
+}
+INLINE void scales_k4(const uint8_t *p, vf *s, vf *m) {
+    vf d = load_f16(p), dmin = -load_f16(p + ROWS * 2);
+    vu x[3];
+    UNROLL for (int j = 0; j < 3; j++) x[j] = load_v(p + ROWS * 4 + j * VBYTES);
+    vu sc[2] = {x[0] & 63 * REP4, (x[2] & 15 * REP4) | (x[0] >> 2 & 48 * REP4)};
+    vu mn[2] = {x[1] & 63 * REP4, (x[2] >> 4 & 15 * REP4) | (x[1] >> 2 & 48 * REP4)};
+    UNROLL for (int i = 0; i < 8; i++) {
+        s[i] = to_f32((vi)(sc[i / 4] >> i % 4 * 8 & 255)) * d;
+        m[i] = to_f32((vi)(mn[i / 4] >> i % 4 * 8 & 255)) * dmin;
+    }
+}
+
+/* ---- q4_k: scales and minima as above | 8 times: 4 planes */
+#define AT(i) (ROWS * 16 + (i) * ROWS * 16)
+static void pack_q4_k(const uint8_t *src, uint8_t *dst, int r) {
+    pack_scales_k4(src, dst, r);
+    for (int i = 0; i < 8; i++) {
+        uint8_t c[32];
+        codes_k4(src + 16, i, c);
+        pack_low4(dst + AT(i), r, c);
+    }
+}
+INLINE void scales_q4_k(const uint8_t *p, vf *s, vf *m) { scales_k4(p, s, m); }
+INLINE void codes_q4_k(const uint8_t *p, int i, vu *w) { unpack_low4(p + AT(i), w); }
+#undef AT
+
+#define TYPE q4_k
+#define ELEMS 256
+#define BYTES 144
+#define ZERO 0
+#define HALF 0
+#define MIN 1
+#define BITS 4
+#define PANEL_FROM 5
+#include "x86/type.tmpl.h"
+
+/* ---- q5_k: scales and minima as above | 8 times: fifth bits, 1 plane, 4 planes */
+#define AT(i) (ROWS * 16 + (i) * ROWS * 20)
+static void pack_q5_k(const uint8_t *src, uint8_t *dst, int r) {
+    pack_scales_k4(src, dst, r);
+    for (int i = 0; i < 8; i++) {
+        uint8_t c[32];
+        codes_k4(src + 48, i, c);
+        for (int l = 0; l < 32; l++) c[l] |= (uint8_t)((src[16 + l] >> i & 1) << 4);
+        pack_bit5(dst + AT(i), r, c);
+        pack_low4(dst + AT(i) + VBYTES, r, c);
+    }
+}
+INLINE void scales_q5_k(const uint8_t *p, vf *s, vf *m) { scales_k4(p, s, m); }
+INLINE void codes_q5_k(const uint8_t *p, int i, vu *w) {
+    unpack_low4(p + AT(i) + VBYTES, w);
+    unpack_bit5(p + AT(i), w);
+}
+#undef AT
+
+#define TYPE q5_k
+#define ELEMS 256
+#define BYTES 176
+#define ZERO 0
+#define HALF 0
+#define MIN 1
+#define BITS 5
+#define PANEL_FROM 5
+#include "x86/type.tmpl.h"
+
+/* ---- q6_k: d [ROWS] fp16 | 16 int8 scales, 4 planes | 8 times: upper bits, 2 planes, 4 planes */
+#define AT(i) (ROWS * 18 + (i) * ROWS * 24)
+static void pack_q6_k(const uint8_t *src, uint8_t *dst, int r) {
+    put_u16(dst, r, src + 208);
+    for (int j = 0; j < 4; j++) put_u32(dst + ROWS * 2, j, r, load_u32(src + 192 + 4 * j));
+    for (int i = 0; i < 8; i++) {
+        const uint8_t *low = src + i / 4 * 64 + i % 2 * 32, *high = src + 128 + i / 4 * 32;
+        uint8_t c[32];
+        for (int l = 0; l < 32; l++)
+            c[l] = (uint8_t)((low[l] >> (i % 4 / 2 * 4) & 15) | (high[l] >> (i % 4 * 2) & 3) << 4);
+        pack_bits56(dst + AT(i), r, c);
+        pack_low4(dst + AT(i) + 2 * VBYTES, r, c);
+    }
+}
+INLINE void scales_q6_k(const uint8_t *p, vf *s, vf *m) {
+    vf d = load_f16(p);
+    UNROLL for (int j = 0; j < 4; j++) {
+        vi x = (vi)load_v(p + ROWS * 2 + j * VBYTES);
+        UNROLL for (int i = 0; i < 4; i++) s[4 * j + i] = to_f32(x << (24 - 8 * i) >> 24) * d;
+    }
+    (void)m;
+}
+INLINE void codes_q6_k(const uint8_t *p, int i, vu *w) {
+    unpack_low4(p + AT(i) + 2 * VBYTES, w);
+    unpack_bits56(p + AT(i), w);
+}
+#undef AT
+
+#define TYPE q6_k
+#define ELEMS 256
+#define BYTES 210
+#define ZERO 32
+#define HALF 1
+#define MIN 0
+#define BITS 6
+#define PANEL_FROM 5
+#include "x86/type.tmpl.h"

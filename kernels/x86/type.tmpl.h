@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * type.tmpl.h: the kernels of one tensor type, included once per type. Parameters (undefined again at the end):
+ *   TYPE        name; these must exist: pack_TYPE(src, dst, r), one row's block into a packed block; scales_TYPE(p, s, m),
+ *               all scales and minima of a packed block; codes_TYPE(p, i, w), its i-th 32 elements as 8 vectors
+ *   ELEMS, BYTES  of a block in a file; ROWS * BYTES is the packed block
+ *   ZERO        code that stands for 0 (only with MIN 0)
+ *   HALF, MIN   as in panel.h
+ *   BITS        as in simd.h: 4, 5, 6 or 8
+ *   PANEL_FROM  tokens from which expanding a panel beats unpacking for every 4 tokens (measured) */
+
+#define PACKED (ROWS * BYTES)
+#define BLOCKS (ELEMS / 32)
+#define OFFSET (ZERO != 0 && (VNNI || BITS < 8))
+
+static size_t FN(group_bytes, TYPE)(int k) { return ((size_t)k / ELEMS * PACKED + 63) & ~(size_t)63; }
+
+static void FN(pack, TYPE)(const void *src, size_t src_stride, int n, int k, void *dst) {
+    if (n < ROWS) memset(dst, 0, FN(group_bytes, TYPE)(k));
+    for (int r = 0; r < n; r++) {
+        const uint8_t *s = (const uint8_t *)src + (size_t)r * src_stride;
+        uint8_t *d = dst;
+        for (int i = 0; i < k; i += ELEMS, s += BYTES, d += PACKED) CAT(pack_, TYPE)(s, d, r);
+    }
+}
+
+/* A packed group as a panel. */
+static void FN(expand, TYPE)(const uint8_t *group, int k, uint8_t *panel) {
+    for (int i = 0; i < k; i += ELEMS, group += PACKED) {
+        vf scale[BLOCKS * (1 + HALF)], min[BLOCKS * (1 + HALF)];
+        CAT(scales_, TYPE)(group, scale, min);
+        for (int b = 0; b < BLOCKS; b++) {
+            vu w[8];
+            CAT(codes_, TYPE)(group, b, w);
+            UNROLL for (int g = 0; g < 8; g++, panel += VBYTES) store_v(panel, w[g]);
+            UNROLL for (int h = 0; h <= HALF; h++, panel += VBYTES) store_vf(panel, scale[b * (1 + HALF) + h]);
+            if (MIN)
+                UNROLL for (int h = 0; h <= HALF; h++, panel += VBYTES) store_vf(panel, min[b * (1 + HALF) + h]);
+        }
+    }
+}
+
+/* T tokens with codes unpacked in registers: few tokens, where reading the weights is what takes time. */
+INLINE void FN(fused, TYPE)(const int T, const tl_gemm_args *a, const uint8_t *group, act_tile x, float *y, int rows) {
+    vf acc[4];
+    UNROLL for (int t = 0; t < T; t++) acc[t] = (vf){0};
+    for (int i = 0; i < a->k / 32; group += PACKED) {
+        vf scale[BLOCKS * (1 + HALF)], min[BLOCKS * (1 + HALF)];
+        CAT(scales_, TYPE)(group, scale, min);
+        for (int b = 0; b < BLOCKS; b++, i++) {
+            vu w[8];
+            CAT(codes_, TYPE)(group, b, w);
+            act_block in = act_at(x, i);
+            UNROLL for (int t = 0; t < T; t++) {
+                float d = load_f32(in.d + 4 * t), ds = load_f32(in.ds + 4 * t);
+                vi init[2] = {(vi){0}, (vi){0}};
+                if (OFFSET && HALF) {
+                    init[0] = sum_pair(in.s + 4 * t, -ZERO, 0);
+                    init[1] = sum_pair(in.s + 4 * t, 0, -ZERO);
+                } else if (OFFSET) {
+                    init[0] = sum_pair(in.s + 4 * t, -ZERO, -ZERO);
+                }
+                acc[t] = add_block(acc[t], w, scale + b * (1 + HALF), min + b * (1 + HALF), in.q + 32 * t, d, init, &ds,
+                                   HALF, MIN, BITS);
+            }
+        }
+    }
+    UNROLL for (int t = 0; t < T; t++) put(y + (size_t)t * a->y_stride, acc[t], rows, a->add);
+}
+
+static void FN(gemm, TYPE)(const tl_gemm_args *a) {
+    size_t bytes = FN(group_bytes, TYPE)(a->k);
+    const uint8_t *group = (const uint8_t *)a->w + (size_t)(a->r0 / ROWS) * bytes;
+    if (a->n >= PANEL_FROM) {
+        size_t panel = (size_t)a->k / 32 * PANEL_BLOCK(HALF, MIN), terms = (size_t)a->k / 32 * 2 * TERM_BYTES;
+        for (int r = a->r0; r < a->r1; r += PANELS * ROWS) {
+            for (int i = 0; i < PANELS && r + i * ROWS < a->r1; i++, group += bytes)
+                FN(expand, TYPE)(group, a->k, (uint8_t *)a->scratch + terms + (size_t)i * panel);
+            FN(panel, PANEL_KIND(HALF, MIN, BITS))(a, r, ZERO);
+        }
+        return;
+    }
+    for (int r = a->r0; r < a->r1; r += ROWS, group += bytes) {
+        int rows = a->r1 - r < ROWS ? a->r1 - r : ROWS;
+        act_tile x = {a->x, a->n, 0};
+        float *y = a->y + r;
+        while (x.at < a->n) {
+            int left = a->n - x.at;
+            if (left >= 4) { FN(fused, TYPE)(4, a, group, x, y, rows); x.at += 4; y += 4 * a->y_stride; }
+            else if (left >= 2) { FN(fused, TYPE)(2, a, group, x, y, rows); x.at += 2; y += 2 * a->y_stride; }
+            else { FN(fused, TYPE)(1, a, group, x, y, rows); x.at++; }
+        }
+    }
+}
+
+#undef TYPE
+#undef ELEMS
+#undef BYTES
+#undef ZERO
+#undef HALF
+#undef MIN
+#undef BITS
+#undef PANEL_FROM
+#undef PACKED
+#undef BLOCKS
+#undef OFFSET
