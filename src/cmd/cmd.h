@@ -22,6 +22,10 @@ int tl_cmd_parse(const tl_cmd *self, void *args, int argc, char **argv, const ch
 void tl_cmd_help(const tl_cmd *self, FILE *f);
 /* Prints "tinyllm: text" for err and returns its exit code (2 for TL_E_ARGUMENT, else 1). */
 int tl_cmd_fail(const tl_error *err);
+/* Sends what was printed on its way. The first failure is remembered, for main to report: -1 from then on. */
+int tl_cmd_flush(void);
+/* Text of that failure, NULL: none. */
+const char *tl_cmd_flush_fault(void);
 /* Status line on stderr: "# ..." */
 void tl_status(const char *fmt, ...) TL_PRINTF(1, 2);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * cmd_common.c: what every command does the same way: help, errors, status lines. */
+#include <errno.h>
 #include <stdarg.h>
-#include <stdlib.h>
 #include <string.h>
 #include "cmd/cmd.h"
 
@@ -43,6 +43,19 @@ int tl_cmd_fail(const tl_error *err) {
     fprintf(stderr, "tinyllm: %s\n", err->text[0] ? err->text : "failed");
     return err->code == TL_E_ARGUMENT ? 2 : 1;
 }
+
+static int output_errno;
+
+int tl_cmd_flush(void) {
+    if (output_errno) return -1;
+    errno = 0;
+    int before = ferror(stdout);   /* a full buffer was written out, and failed, inside an earlier print */
+    if (fflush(stdout) == 0 && !before) return 0;
+    output_errno = errno ? errno : EIO;
+    return -1;
+}
+
+const char *tl_cmd_flush_fault(void) { return output_errno ? strerror(output_errno) : NULL; }
 
 void tl_status(const char *fmt, ...) {
     va_list ap;

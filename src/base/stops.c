@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * stops.c: see stops.h. The held text is shorter than the longest stop string between calls, so plain search is fast. */
+#include <string.h>
+#include "base/stops.h"
+
+/* Where the first stop string begins in p[0..n), or n. */
+static size_t find_first(const tl_stops *s, const char *p, size_t n) {
+    for (size_t at = 0; at < n; at++) {
+        for (int i = 0; i < s->n; i++) {
+            size_t len = strlen(s->stop[i]);
+            if (len <= n - at && memcmp(p + at, s->stop[i], len) == 0) return at;
+        }
+    }
+    return n;
+}
+
+/* Length of the longest end of p[0..n) that is the beginning of a stop string. */
+static size_t open_end(const tl_stops *s, const char *p, size_t n) {
+    size_t best = 0;
+    for (int i = 0; i < s->n; i++) {
+        size_t len = strlen(s->stop[i]) - 1;
+        if (len > n) len = n;
+        while (len > best && memcmp(p + n - len, s->stop[i], len) != 0) len--;
+        if (len > best) best = len;
+    }
+    return best;
+}
+
+int tl_stops_push(tl_stops *s, const char *text, size_t n, tl_buf *out) {
+    tl_buf *h = &s->held;
+    tl_buf_add(h, text, n);
+    if (h->failed || h->n == 0) return 0;
+    size_t at = find_first(s, h->p, h->n);
+    if (at < h->n) {
+        tl_buf_add(out, h->p, at);
+        h->n = 0;
+        return 1;
+    }
+    size_t keep = open_end(s, h->p, h->n), go = h->n - keep;
+    tl_buf_add(out, h->p, go);
+    memmove(h->p, h->p + go, keep);
+    h->n = keep;
+    return 0;
+}
+
+void tl_stops_flush(tl_stops *s, tl_buf *out) {
+    if (s->held.n) tl_buf_add(out, s->held.p, s->held.n);
+    s->held.n = 0;
+}
+
+void tl_stops_free(tl_stops *s) { tl_buf_free(&s->held); }

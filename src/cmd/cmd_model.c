@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * cmd_model.c: see cmd_model.h. */
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include "cmd/cmd_model.h"
+
+int tl_cmd_kv(const tl_model_args *args, tl_error *err) {
+    static const char *const names[] = {[TL_KV_TYPE_F16] = "f16", [TL_KV_TYPE_F32] = "f32", NULL};
+    if (!args->kv) return TL_KV_TYPE_F16;
+    for (int i = 0; names[i]; i++)
+        if (strcmp(args->kv, names[i]) == 0) return i;
+    return tl_fail(err, TL_E_ARGUMENT, "--kv: unknown type '%s'; it may be f16 or f32", args->kv);
+}
+
+tl_model *tl_cmd_open(const tl_model_args *args, const char *path, int exact, tl_error *err) {
+    tl_model_options o = tl_model_options_default();
+    o.cpu = args->cpu;
+    o.n_threads = (int)args->threads;
+    o.exact = exact;
+    return tl_model_open(path, &o, err);
+}
+
+tl_session *tl_cmd_session(const tl_model_args *args, const tl_model *m, int n_ctx, int n_batch, int quiet,
+                           tl_error *err) {
+    tl_session_options o = tl_session_options_default();
+    o.n_ctx = n_ctx;
+    o.n_batch = n_batch;
+    o.n_threads = (int)args->threads;
+    o.kv_type = tl_cmd_kv(args, err);
+    if (o.kv_type < 0) return NULL;
+    if (args->threads && !quiet) {
+        tl_cpu_count c;
+        int usable = tl_usable_threads("/", &c);
+        if (args->threads > usable)
+            tl_status("warning: %d threads, but this process may use only %d CPU%s: that is slower, not faster",
+                      (int)args->threads, usable, usable == 1 ? "" : "s");
+    }
+    return tl_session_new(m, &o, err);
+}
+
+static volatile sig_atomic_t interrupted;
+
+static void on_interrupt(int sig) {
+    (void)sig;
+    interrupted = 1;
+}
+
+void tl_cmd_catch_interrupt(void) {
+    struct sigaction a = {0};
+    a.sa_handler = on_interrupt;
+    a.sa_flags = SA_RESTART | SA_RESETHAND;
+    sigemptyset(&a.sa_mask);
+    sigaction(SIGINT, &a, NULL);
+}
+
+int tl_cmd_interrupted(void) { return interrupted; }
+
+int32_t *tl_cmd_parse_ids(const char *text, int n_vocab, int *n, tl_error *err) {
+    static const char blanks[] = " ,\t\r\n";
+    *n = 0;
+    int32_t *ids = tl_alloc_n(strlen(text) / 2 + 1, sizeof *ids, "token ids", err);   /* two bytes each at least */
+    while (ids) {
+        text += strspn(text, blanks);
+        if (!*text) return ids;
+        size_t len = strcspn(text, blanks);
+        long id = len < 10 && strspn(text, "0123456789") >= len ? strtol(text, NULL, 10) : -1;
+        if (id < 0) {
+            tl_fail(err, TL_E_ARGUMENT, "'%.*s' is not a token id", (int)(len < 40 ? len : 40), text);
+            break;
+        }
+        if (id >= n_vocab) {
+            tl_fail(err, TL_E_ARGUMENT, "token id %ld is outside the vocabulary, 0..%d", id, n_vocab - 1);
+            break;
+        }
+        ids[(*n)++] = (int32_t)id;
+        text += len;
+    }
+    tl_free(ids);
+    *n = 0;
+    return NULL;
+}

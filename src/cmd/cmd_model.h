@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * cmd_model.h: what commands that run a model share: its options, opening it, interrupts, progress, parsing ids. */
+#ifndef TL_CMD_MODEL_H
+#define TL_CMD_MODEL_H
+
+#include "base/pool.h"
+#include "cmd/cmd.h"
+
+typedef struct tl_model_args {
+    int64_t threads;     /* 0: as many as are useful */
+    const char *cpu;     /* NULL: $TINYLLM_CPU, else the best */
+    const char *kv;      /* "f16", "f32" */
+} tl_model_args;
+
+/* Option rows for a tl_model_args that is field `field` of struct `type`. */
+#define TL_MODEL_OPTS(type, field)                                                                                     \
+    {"-t,--threads", "N", TL_OPT_INT, offsetof(type, field) + offsetof(tl_model_args, threads), 1, TL_MAX_THREADS,     \
+     "threads; default: the CPUs this process may use"},                                                               \
+    {"--cpu", "LEVEL", TL_OPT_STR, offsetof(type, field) + offsetof(tl_model_args, cpu), 0, 0,                         \
+     "highest CPU level to use (tinyllm cpu lists them); default: $TINYLLM_CPU, else the best"},                       \
+    {"--kv", "TYPE", TL_OPT_STR, offsetof(type, field) + offsetof(tl_model_args, kv), 0, 0,                            \
+     "type of the KV cache: f16 or f32; default f16"}
+
+/* TL_KV_TYPE_* of args->kv, or TL_E_ARGUMENT. */
+int tl_cmd_kv(const tl_model_args *args, tl_error *err);
+tl_model *tl_cmd_open(const tl_model_args *args, const char *path, int exact, tl_error *err);
+/* n_ctx and n_batch as in tl_session_options; the rest from args. Says so if there are more threads than CPUs. */
+tl_session *tl_cmd_session(const tl_model_args *args, const tl_model *m, int n_ctx, int n_batch, int quiet,
+                           tl_error *err);
+
+/* From now on the first Ctrl-C only sets a mark, which this tells; the second one kills. */
+void tl_cmd_catch_interrupt(void);
+int tl_cmd_interrupted(void);
+
+/* Ids "1 2,3" as an array the caller frees with tl_free; *n their number. Each must be below n_vocab. */
+int32_t *tl_cmd_parse_ids(const char *text, int n_vocab, int *n, tl_error *err);
+
+#endif

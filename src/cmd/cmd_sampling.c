@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * cmd_sampling.c: see cmd_sampling.h. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include "cmd/cmd_sampling.h"
+
+/* Far below any logit, and still a finite number as the sampler demands. */
+#define BANNED (-1e30f)
+
+tl_sampling_args tl_cmd_sampling_default(void) {
+    tl_sampler_options o = tl_sampler_options_default();
+    return (tl_sampling_args){
+        .temp = (double)o.temp, .top_p = (double)o.top_p, .min_p = (double)o.min_p,
+        .repeat_penalty = (double)o.repeat_penalty, .presence_penalty = (double)o.presence_penalty,
+        .frequency_penalty = (double)o.frequency_penalty,
+        .top_k = o.top_k, .repeat_last_n = o.repeat_last_n, .seed = -1,
+    };
+}
+
+static int parse_bias(const char *text, tl_logit_bias *b, tl_error *err) {
+    char *end = NULL;
+    errno = 0;
+    long long id = strtoll(text, &end, 10);
+    int bad = end == text || *end != '=' || errno || id < 0 || id > INT32_MAX;
+    const char *number = bad ? "" : end + 1;
+    double v = strtod(number, &end);
+    if (bad || end == number || *end || !isfinite((float)v))
+        return tl_fail(err, TL_E_ARGUMENT, "--logit-bias wants ID=NUMBER, not '%s'", text);
+    *b = (tl_logit_bias){(int32_t)id, (float)v};
+    return TL_OK;
+}
+
+/* The biases of the command line and, with --ignore-eos, one for every token that ends a text. */
+static tl_logit_bias *make_biases(const tl_sampling_args *a, const tl_model *m, int *n, tl_error *err) {
+    int n_vocab = a->ignore_eos ? tl_model_get_info(m).n_vocab : 0;
+    tl_logit_bias *b = tl_alloc_n((size_t)a->bias.n + (size_t)n_vocab, sizeof *b, "logit bias", err);
+    *n = 0;
+    if (!b) return NULL;
+    for (int i = 0; i < a->bias.n; i++) {
+        if (parse_bias(a->bias.v[i], &b[*n], err) != TL_OK) {
+            tl_free(b);
+            return NULL;
+        }
+        ++*n;
+    }
+    for (int32_t id = 0; id < n_vocab; id++)
+        if (tl_token_is_end(m, id)) b[(*n)++] = (tl_logit_bias){id, BANNED};
+    return b;
+}
+
+tl_sampler *tl_cmd_sampler(const tl_sampling_args *a, const tl_model *m, tl_error *err) {
+    tl_sampler_options o = {
+        .temp = (float)a->temp, .top_k = (int)a->top_k, .top_p = (float)a->top_p, .min_p = (float)a->min_p,
+        .repeat_penalty = (float)a->repeat_penalty, .presence_penalty = (float)a->presence_penalty,
+        .frequency_penalty = (float)a->frequency_penalty, .repeat_last_n = (int)a->repeat_last_n, .seed = a->seed,
+    };
+    tl_logit_bias *bias = make_biases(a, m, &o.n_bias, err);
+    if (!bias) return NULL;
+    o.bias = bias;
+    tl_sampler *s = tl_sampler_new(m, &o, err);
+    tl_free(bias);
+    return s;
+}
