@@ -28,7 +28,7 @@
  *         if (id < 0 || tl_token_is_end(m, id)) break;
  *         char piece[256];
  *         int len = tl_token_text(m, id, piece, sizeof piece);
- *         fwrite(piece, 1, (size_t)len, stdout);
+ *         fwrite(piece, 1, len < 256 ? (size_t)len : 256, stdout);
  *         rc = tl_session_append(s, &id, 1, &err);
  *     }
  *     if (err.code) fprintf(stderr, "%s\n", err.text);

@@ -30,6 +30,7 @@ tl_session *tl_cmd_session(const tl_model_args *args, const tl_model *m, int n_c
     o.n_threads = (int)args->threads;
     o.kv_type = tl_cmd_kv(args, err);
     if (o.kv_type < 0) return NULL;
+    if (tl_model_warning(m) && !quiet) tl_status("warning: %s", tl_model_warning(m));
     if (args->threads && !quiet) {
         tl_cpu_count c;
         int usable = tl_usable_threads("/", &c);

@@ -25,7 +25,8 @@ typedef struct tl_model_args {
 /* TL_KV_TYPE_* of args->kv, or TL_E_ARGUMENT. */
 int tl_cmd_kv(const tl_model_args *args, tl_error *err);
 tl_model *tl_cmd_open(const tl_model_args *args, const char *path, int exact, tl_error *err);
-/* n_ctx and n_batch as in tl_session_options; the rest from args. Says so if there are more threads than CPUs. */
+/* n_ctx and n_batch as in tl_session_options; the rest from args. Unless quiet, warns of doubts about
+ * the file and of more threads than CPUs. */
 tl_session *tl_cmd_session(const tl_model_args *args, const tl_model *m, int n_ctx, int n_batch, int quiet,
                            tl_error *err);
 

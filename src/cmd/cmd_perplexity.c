@@ -66,10 +66,8 @@ static int tokenize_text(ppl *p, tl_error *err) {
                        p->n_ctx, p->n_ctx);
     p->n_chunks = n / p->n_ctx;
     if (p->a.chunks > 0 && p->a.chunks < p->n_chunks) p->n_chunks = (int)p->a.chunks;
-    int32_t first = -1;   /* of an empty text: the token that every text begins with */
-    int added = tl_tokenize(p->m, "", 0, TL_ADD_BOS, &first, 1, err);
-    p->bos = added > 0 && first == tl_token_bos(p->m) ? first : -1;
-    return added < 0 ? added : TL_OK;
+    p->bos = tl_adds_bos(p->m) ? tl_token_bos(p->m) : -1;
+    return TL_OK;
 }
 
 /* Scores the wanted rows of the last batch: row i predicts next[i]. */
