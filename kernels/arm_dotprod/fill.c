@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: MIT
- * The table slots that level dotprod provides; the only function of this folder that others see besides its two parts. */
+ * The table slots that level dotprod provides; the only function of this folder that others see. Vector
+ * operations stay as neon filled them. */
 #include "kernels.h"
 
 void tl_fill_dotprod(tl_kernels *k);
 void tl_fill_dotprod_gemm(tl_kernels *k);
-void tl_fill_dotprod_vec(tl_kernels *k);
 
 void tl_fill_dotprod(tl_kernels *k) {
     k->level = "dotprod";
-    tl_fill_dotprod_vec(k);
     tl_fill_dotprod_gemm(k);
 }

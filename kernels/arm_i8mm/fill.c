@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: MIT
- * The table slots that level i8mm provides; the only function of this folder that others see besides its two parts. */
+ * The table slots that level i8mm provides; the only function of this folder that others see. Vector
+ * operations stay as neon filled them. */
 #include "kernels.h"
 
 void tl_fill_i8mm(tl_kernels *k);
 void tl_fill_i8mm_gemm(tl_kernels *k);
-void tl_fill_i8mm_vec(tl_kernels *k);
 
 void tl_fill_i8mm(tl_kernels *k) {
     k->level = "i8mm";
-    tl_fill_i8mm_vec(k);
     tl_fill_i8mm_gemm(k);
 }

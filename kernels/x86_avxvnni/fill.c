@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: MIT
- * The table slots that level avxvnni provides; the only function of this folder that others see besides its two parts. */
+ * The table slots that level avxvnni provides; the only function of this folder that others see. Vector
+ * operations stay as avx2 filled them. */
 #include "kernels.h"
 
 void tl_fill_avxvnni(tl_kernels *k);
 void tl_fill_avxvnni_gemm(tl_kernels *k);
-void tl_fill_avxvnni_vec(tl_kernels *k);
 
 void tl_fill_avxvnni(tl_kernels *k) {
     k->level = "avxvnni";
-    tl_fill_avxvnni_vec(k);
     tl_fill_avxvnni_gemm(k);
 }
