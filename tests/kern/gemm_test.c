@@ -57,7 +57,7 @@ static void region_lock(const region *m, int lock) {
 }
 
 static void crashed(int sig) {
-    const char *what = sig == SIGSEGV || sig == SIGBUS ? "touches memory outside" : "stopped by a signal (illegal instruction?)";
+    const char *what = sig == SIGSEGV || sig == SIGBUS ? "touches memory outside, or writes its input" : "illegal instruction";
     char text[512];
     int len = snprintf(text, sizeof text, "FAIL %s: %s: %s\n", kernel_text, case_text, what);
     if (write(1, text, (size_t)len) < 0) _exit(3);

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: MIT
+ * CPU detection and the choice and filling of levels, with made-up CPUs: filling a table runs no kernel. */
+#include "kernels.h"
+#include "test.h"
+
+static int count_levels(void) {
+    int n = 0;
+    while (tl_levels[n].name) n++;
+    return n;
+}
+
+static int ends_with(const char *s, const char *end) {
+    size_t a = strlen(s), b = strlen(end);
+    return a > b && s[a - b - 1] == '_' && !strcmp(s + a - b, end);
+}
+
+static void names(void) {
+    CHECK(!strcmp(tl_levels[0].name, "scalar") && tl_levels[0].needs == 0);
+    for (int i = 0; i < count_levels(); i++) CHECK(tl_level_by_name(tl_levels[i].name) == i);
+    CHECK(tl_level_by_name("avx") == -1);
+    CHECK(tl_level_by_name("") == -1);
+    uint32_t known = 0;
+    for (int bit = 0; tl_cpu_feature_name(bit); bit++) known |= 1u << bit;
+    CHECK((known & TL_F_I8MM) && !(tl_cpu_features() & ~known));
+    CHECK(!tl_cpu_feature_name(-1) && !tl_cpu_feature_name(31));
+    CHECK(tl_cpu_feature_name(6) && !strcmp(tl_cpu_feature_name(6), "avx512vnni"));
+}
+
+static void choice(void) {
+    CHECK(tl_level_for(0) == 0);
+    CHECK(tl_level_for(~0u) == count_levels() - 1);
+    for (int i = 1; i < count_levels(); i++) {
+        uint32_t needs = tl_levels[i].needs;
+        CHECKF(tl_level_for(needs) == i, "%s is not chosen with what it needs", tl_levels[i].name);
+        for (int bit = 0; bit < 32; bit++)
+            if (needs >> bit & 1) CHECKF(tl_level_for(needs & ~(1u << bit)) < i, "%s is chosen without bit %d", tl_levels[i].name, bit);
+    }
+    CHECK(tl_level_best() == tl_level_for(tl_cpu_features()));
+}
+
+/* Some CPUs have AVX-512 but not AVX-VNNI: the levels are no chain. */
+static void no_slot_from_a_level_that_is_not_part(void) {
+    static tl_kernels k;
+    for (int i = 0; i < count_levels(); i++) {
+        tl_kernels_init(&k, i);
+        for (int j = 0; j < count_levels(); j++) {
+            if (!(tl_levels[j].needs & ~tl_levels[i].needs)) continue;
+            for (int type = 0; type < TL_N_TYPES; type++)
+                for (int e = 0; e < 2; e++) {
+                    const char *name = e ? k.exact[type].name : k.gemm[type].name;
+                    if (name) CHECKF(!ends_with(name, tl_levels[j].name), "level %s has %s", tl_levels[i].name, name);
+                }
+        }
+    }
+}
+
+static void tables_are_full(void) {
+    static tl_kernels k;
+    for (int i = 0; i < count_levels(); i++) {
+        memset(&k, 0xff, sizeof k);
+        tl_kernels_init(&k, i);
+        CHECK(!strcmp(k.level, tl_levels[i].name));
+        for (uint32_t id = 0; id < TL_N_TYPES; id++) {
+            const tl_type_info *t = tl_type_info_get(id);
+            int has = t && (t->kind == TL_KIND_FLOAT || t->kind == TL_KIND_QUANT);
+            CHECKF(!k.gemm[id].run == !has && !k.exact[id].run == !has, "%s: type %d", k.level, (int)id);
+            if (!has) continue;
+            CHECKF(k.exact[id].act == TL_ACT_F32 && k.exact[id].rows == 1, "%s: exact %s", k.level, t->name);
+            CHECKF(!strncmp(k.gemm[id].name, "tl_", 3), "%s: %s", k.level, k.gemm[id].name);
+        }
+        CHECKF(k.quantize_q8 && k.dot_f32 && k.rms_norm && k.add && k.scale && k.silu_mul && k.gelu_mul && k.rope &&
+               k.log_sum_exp && k.attn_finish && k.attn_merge, "%s: vector slots", k.level);
+        for (int kv = 0; kv < TL_N_KV; kv++)
+            CHECKF(k.kv[kv].put_k && k.kv[kv].put_v && k.kv[kv].attn && k.kv[kv].bytes_per_page_row, "%s: kv %d", k.level, kv);
+    }
+}
+
+static void cpu_name(void) {
+    char whole[64], part[6];
+    memset(whole, 'x', sizeof whole);
+    tl_cpu_name(whole, sizeof whole);
+    CHECK(memchr(whole, 0, sizeof whole) != NULL);
+    CHECK(!strstr(whole, "  ") && whole[0] != ' ');
+    memset(part, 'x', sizeof part);
+    tl_cpu_name(part, 5);
+    CHECK(memchr(part, 0, 5) && !strncmp(part, whole, strlen(part)) && part[5] == 'x');
+    tl_cpu_name(part, 0);
+    CHECK(part[5] == 'x');
+}
+
+int main(void) {
+    RUN(names);
+    RUN(choice);
+    RUN(no_slot_from_a_level_that_is_not_part);
+    RUN(tables_are_full);
+    RUN(cpu_name);
+    return tl_test_end();
+}
