@@ -1,0 +1,259 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * sample.c: the sampler of tinyllm.h: checks the options, keeps the window of recent tokens, turns logits into a set of
+ * candidates, runs the steps of steps.def over it and draws. All memory is allocated at creation.
+ *
+ * A candidate has a logit above -inf, so a token at -inf is never drawn. A logit of +inf (a bias or the model's own)
+ * wins outright, the lowest id if there are several: no probabilities exist beside it. */
+#include "sample/steps.h"
+
+#include <math.h>
+#include <string.h>
+
+/* Logits are scanned in blocks: a first pass finds the maximum of each and any NaN, and the later ones open only blocks
+ * that can hold a candidate. */
+enum { BLOCK = 64, LANES = 8, MAX_WINDOW = 1 << 20 };
+
+tl_sampler_options tl_sampler_options_default(void) {
+    return (tl_sampler_options){
+        .temp = 0.8f, .top_k = 40, .top_p = 0.95f, .min_p = 0.05f, .repeat_penalty = 1, .repeat_last_n = 64, .seed = -1,
+    };
+}
+
+/* ---- creation ---- */
+
+static int check_number(const char *name, double v, int good, const char *wanted, tl_error *err) {
+    if (isfinite(v) && good) return TL_OK;
+    return tl_fail(err, TL_E_ARGUMENT, "sampler: %s is %g; it must be %s", name, v, wanted);
+}
+
+static int check_options(const tl_sampler_options *o, int n_vocab, tl_error *err) {
+    const struct { const char *name; double value; int good; const char *wanted; } rule[] = {
+        {"temp", o->temp, o->temp >= 0, "a number from 0 (greedy) up"},
+        {"top_p", o->top_p, o->top_p >= 0, "a number from 0 up (1: off)"},
+        {"min_p", o->min_p, o->min_p >= 0 && o->min_p <= 1, "from 0 (off) to 1"},
+        {"repeat_penalty", o->repeat_penalty, o->repeat_penalty > 0, "a number above 0 (1: off)"},
+        {"presence_penalty", o->presence_penalty, 1, "a finite number (0: off)"},
+        {"frequency_penalty", o->frequency_penalty, 1, "a finite number (0: off)"},
+        {"repeat_last_n", o->repeat_last_n, o->repeat_last_n >= -1 && o->repeat_last_n <= MAX_WINDOW,
+         "from 0 (none) to 1048576, or -1 for all"},
+        {"seed", (double)o->seed, o->seed >= -1, "from 0 up, or -1 for one from the system"},
+        {"n_bias", o->n_bias, o->n_bias >= 0 && (o->n_bias == 0 || o->bias), "the number of entries in bias"},
+    };
+    for (size_t i = 0; i < sizeof rule / sizeof *rule; i++) {
+        int rc = check_number(rule[i].name, rule[i].value, rule[i].good, rule[i].wanted, err);
+        if (rc != TL_OK) return rc;
+    }
+    for (int i = 0; i < o->n_bias; i++) {
+        const tl_logit_bias *b = &o->bias[i];
+        if (b->id < 0 || b->id >= n_vocab) {
+            return tl_fail(err, TL_E_ARGUMENT, "sampler: bias for token %d, but the vocabulary has tokens 0 to %d", b->id,
+                           n_vocab - 1);
+        }
+        if (!isfinite(b->bias)) {
+            return tl_fail(err, TL_E_ARGUMENT, "sampler: bias of token %d is %g; it must be finite", b->id, (double)b->bias);
+        }
+    }
+    return TL_OK;
+}
+
+static int edits_on(const tl_sampler *s) {
+    for (const tl_sample_step *step = tl_sample_steps; step->name; step++) {
+        if (step->on && step->on(s)) return 1;
+    }
+    return 0;
+}
+
+static int alloc_window(tl_sampler *s, tl_error *err) {
+    const size_t n = (size_t)s->n_vocab;
+    s->n_recent = s->o.repeat_last_n > 0 ? s->o.repeat_last_n : 0;
+    if (s->n_recent && !(s->recent = tl_alloc_n((size_t)s->n_recent, sizeof *s->recent, "sampler window", err))) return 0;
+    for (int i = 0; i < s->n_recent; i++) s->recent[i] = -1;
+    return (s->count = tl_alloc_n(n, sizeof *s->count, "sampler counts", err)) &&
+           (s->seen = tl_alloc_n(n, sizeof *s->seen, "sampler counts", err)) &&
+           (s->seen_at = tl_alloc_n(n, sizeof *s->seen_at, "sampler counts", err));
+}
+
+static int alloc_all(tl_sampler *s, const tl_logit_bias *bias, tl_error *err) {
+    const size_t n = (size_t)s->n_vocab, blocks = (n + BLOCK - 1) / BLOCK;
+    if (s->o.n_bias) {
+        tl_logit_bias *copy = tl_alloc_n((size_t)s->o.n_bias, sizeof *copy, "logit bias", err);
+        if (!copy) return 0;
+        memcpy(copy, bias, (size_t)s->o.n_bias * sizeof *copy);
+        s->o.bias = copy;
+    }
+    return (s->block_max = tl_alloc_n(blocks, sizeof *s->block_max, "sampler", err)) &&
+           (s->cand = tl_alloc_n(n, sizeof *s->cand, "sampler candidates", err)) &&
+           (s->order = tl_alloc_n(n, sizeof *s->order, "sampler candidates", err)) &&
+           (!tl_sampler_penalizes(s) || alloc_window(s, err)) &&
+           (!edits_on(s) || (s->edited = tl_alloc_n(n, sizeof *s->edited, "sampler logits", err)));
+}
+
+tl_sampler *tl_sampler_create(int n_vocab, const tl_sampler_options *options, tl_error *err) {
+    const tl_sampler_options o = options ? *options : tl_sampler_options_default();
+    if (n_vocab < 1) {
+        tl_fail(err, TL_E_ARGUMENT, "sampler: a vocabulary of %d tokens; it must have at least 1", n_vocab);
+        return NULL;
+    }
+    if (check_options(&o, n_vocab, err) != TL_OK) return NULL;
+    tl_sampler *s = tl_alloc_n(1, sizeof *s, "sampler", err);
+    if (!s) return NULL;
+    s->o = o;
+    s->o.bias = NULL;
+    s->n_vocab = n_vocab;
+    s->seed = o.seed == -1 ? tl_rng_system_seed() : o.seed;
+    tl_rng_seed(&s->rng, (uint64_t)s->seed);
+    if (alloc_all(s, o.bias, err)) return s;
+    tl_sampler_free(s);
+    return NULL;
+}
+
+void tl_sampler_free(tl_sampler *s) {
+    if (!s) return;
+    tl_free((void *)s->o.bias);
+    tl_free(s->edited);
+    tl_free(s->block_max);
+    tl_free(s->cand);
+    tl_free(s->order);
+    tl_free(s->recent);
+    tl_free(s->count);
+    tl_free(s->seen);
+    tl_free(s->seen_at);
+    tl_free(s);
+}
+
+int64_t tl_sampler_seed(const tl_sampler *s) { return s->seed; }
+
+/* ---- the window of the penalties ---- */
+
+static void forget(tl_sampler *s, int32_t id) {
+    if (--s->count[id] > 0) return;
+    int32_t moved = s->seen[--s->n_seen];
+    s->seen[s->seen_at[id]] = moved;
+    s->seen_at[moved] = s->seen_at[id];
+}
+
+void tl_sampler_accept(tl_sampler *s, int32_t id) {
+    if (!s->count || id < 0 || id >= s->n_vocab) return;
+    if (s->n_recent) {
+        int32_t *slot = &s->recent[s->recent_at];
+        if (*slot >= 0) forget(s, *slot);
+        *slot = id;
+        s->recent_at = s->recent_at + 1 == s->n_recent ? 0 : s->recent_at + 1;
+    }
+    if (s->count[id]++ == 0) {
+        s->seen_at[id] = s->n_seen;
+        s->seen[s->n_seen++] = id;
+    }
+}
+
+/* ---- picking ---- */
+
+/* Fills block_max and returns the largest logit, NaN if any is NaN. */
+static float scan(float *block_max, const float *x, int n) {
+    float best = -INFINITY;
+    int nan = 0;
+    for (int b = 0; b * BLOCK < n; b++) {
+        const float *p = x + b * BLOCK;
+        const int len = n - b * BLOCK < BLOCK ? n - b * BLOCK : BLOCK;
+        float lane[LANES], sum[LANES] = {0};   /* NaN * 0 is NaN; so is inf * 0, which is looked at again below */
+        for (int j = 0; j < LANES; j++) lane[j] = -INFINITY;
+        int i = 0;
+        for (; i + LANES <= len; i += LANES) {
+            for (int j = 0; j < LANES; j++) {
+                lane[j] = p[i + j] > lane[j] ? p[i + j] : lane[j];
+                sum[j] += p[i + j] * 0;
+            }
+        }
+        for (; i < len; i++) {
+            lane[0] = p[i] > lane[0] ? p[i] : lane[0];
+            sum[0] += p[i] * 0;
+        }
+        float m = lane[0], odd = sum[0];
+        for (int j = 1; j < LANES; j++) {
+            m = lane[j] > m ? lane[j] : m;
+            odd += sum[j];
+        }
+        if (odd != 0) {
+            for (i = 0; i < len; i++) nan |= isnan(p[i]);
+        }
+        block_max[b] = m;
+        best = m > best ? m : best;
+    }
+    return nan ? NAN : best;
+}
+
+/* The lowest id whose logit is v, which one has. */
+static int32_t find(const tl_sampler *s, const float *x, float v) {
+    int b = 0;
+    while (s->block_max[b] != v) b++;
+    int32_t id = b * BLOCK;
+    while (x[id] != v) id++;
+    return id;
+}
+
+/* A logit that at least top_k tokens reach: each of the top_k best blocks holds one. -inf where that says nothing. */
+static float top_k_floor(tl_sampler *s) {
+    const int blocks = (s->n_vocab + BLOCK - 1) / BLOCK;
+    if (s->o.top_k <= 0 || s->o.top_k >= blocks) return -INFINITY;
+    for (int b = 0; b < blocks; b++) s->order[b] = (tl_candidate){s->block_max[b], 1, b};
+    return tl_candidate_border(s->order, blocks, s->o.top_k).logit;
+}
+
+static tl_candidates gather(tl_sampler *s, const float *x, float best) {
+    tl_candidates set = {s->cand, 0, best};
+    const float floor = top_k_floor(s);
+    for (int b = 0; b * BLOCK < s->n_vocab; b++) {
+        if (s->block_max[b] < floor) continue;
+        const int end = s->n_vocab - b * BLOCK < BLOCK ? s->n_vocab : (b + 1) * BLOCK;
+        for (int id = b * BLOCK; id < end; id++) {
+            if (x[id] >= floor && x[id] > -INFINITY) set.c[set.n++] = (tl_candidate){x[id], 0, id};
+        }
+    }
+    return set;
+}
+
+static int32_t draw(tl_sampler *s, tl_candidates *set) {
+    double sum = 0;
+    for (int i = 0; i < set->n; i++) sum += set->c[i].weight = expf(set->c[i].logit - set->best);
+    double at = tl_rng_double(&s->rng) * sum;
+    int last = 0;
+    for (int i = 0; i < set->n; i++) {
+        if (set->c[i].weight <= 0) continue;
+        last = i;
+        at -= set->c[i].weight;
+        if (at < 0) break;
+    }
+    return set->c[last].id;   /* rounding may leave a rest behind the last one that has a weight */
+}
+
+static int32_t choose(tl_sampler *s, const float *x, tl_error *err) {
+    const float best = scan(s->block_max, x, s->n_vocab);
+    if (isnan(best)) {
+        int id = 0;
+        while (!isnan(x[id])) id++;
+        return tl_fail(err, TL_E_NAN, "the model gave NaN for token %d: its file is damaged, or its weights overflow", id);
+    }
+    if (best == -INFINITY) return tl_fail(err, TL_E_NAN, "no token can be drawn: every logit is -inf");
+    if (s->o.temp == 0 || best == INFINITY) return find(s, x, best);
+    tl_candidates set = gather(s, x, best);
+    for (const tl_sample_step *step = tl_sample_steps; step->name; step++) {
+        if (step->step) step->step(s, &set);
+    }
+    return draw(s, &set);
+}
+
+int32_t tl_sampler_pick(tl_sampler *s, const float *logits, tl_error *err) {
+    if (!logits) return tl_fail(err, TL_E_ARGUMENT, "sampler: there are no logits: nothing was computed, or no row wanted them");
+    const float *x = logits;
+    if (s->edited) {
+        memcpy(s->edited, logits, (size_t)s->n_vocab * sizeof *logits);
+        for (const tl_sample_step *step = tl_sample_steps; step->name; step++) {
+            if (step->edit && step->on(s)) step->edit(s, s->edited);
+        }
+        x = s->edited;
+    }
+    int32_t id = choose(s, x, err);
+    if (id >= 0) tl_sampler_accept(s, id);
+    return id;
+}
