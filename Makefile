@@ -64,7 +64,11 @@ $(BUILD)/tests/%: tests/%.c $(OUT)/libtinyllm.a
 	@mkdir -p $(@D)
 	$(CC) $(BASE) -D_GNU_SOURCE -Itests $(CFLAGS) $(LDFLAGS) -o $@ $< $(OUT)/libtinyllm.a $(LIBS)
 
-test: all $(TESTS)
+$(BUILD)/tools/%: tools/%.c $(OUT)/libtinyllm.a
+	@mkdir -p $(@D)
+	$(CC) $(BASE) $(CFLAGS) $(LDFLAGS) -o $@ $< $(OUT)/libtinyllm.a $(LIBS)
+
+test: all $(TESTS) $(BUILD)/tools/mkmodel
 	@BUILD=$(BUILD) TINYLLM=$(abspath $(OUT))/tinyllm sh tests/run.sh $(ONLY)
 
 asan:

@@ -1,0 +1,426 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * mkmodel.c: writes tiny GGUF models with random weights and a small working vocabulary, for tests. The same options
+ * give the same bytes on every machine; a tensor's values depend only on the seed, its name and its shape.
+ *
+ * Weights have a standard deviation near 1/sqrt(columns), so activations keep their size from layer to layer. Quantized
+ * ones are random bytes with the scale fields set: every code and every sub-block scale occurs. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include "base/base.h"
+#include "base/opts.h"
+#include "gguf/gguf.h"
+#include "kernels.h"
+
+/* ---- what an architecture consists of ---------------------------------------------------------------------------- */
+
+enum { BIAS = 1, QK_NORM = 2, POST_NORM = 4, TIED = 8, SPM = 16, LOCAL = 32 };
+
+static const struct arch { const char *name, *pre; int has; double rope_base; } archs[] = {
+    {"llama", "gpt-2", 0, 10000},
+    {"qwen2", "qwen2", BIAS | TIED, 1000000},
+    {"qwen3", "qwen2", QK_NORM, 1000000},
+    {"gemma3", "default", QK_NORM | POST_NORM | TIED | SPM | LOCAL, 1000000},
+};
+
+typedef struct config {
+    const char *arch_name, *type_name;
+    int64_t layers, embd, heads, kv_heads, head_dim, ff, vocab, ctx, seed, split;
+    int tied;
+    const struct arch *arch;
+    int type;
+} config;
+
+static const tl_opt options[] = {
+    {"--arch", "NAME", TL_OPT_STR, offsetof(config, arch_name), 0, 0, "llama, qwen2, qwen3 or gemma3; default llama"},
+    {"--type", "TYPE", TL_OPT_STR, offsetof(config, type_name), 0, 0, "type of the matrices; default f32"},
+    {"--layers", "N", TL_OPT_INT, offsetof(config, layers), 1, 1000, "default 2"},
+    {"--embd", "N", TL_OPT_INT, offsetof(config, embd), 1, 65536, "default 256"},
+    {"--heads", "N", TL_OPT_INT, offsetof(config, heads), 1, 1024, "default 4"},
+    {"--kv-heads", "N", TL_OPT_INT, offsetof(config, kv_heads), 1, 1024, "default 2"},
+    {"--head-dim", "N", TL_OPT_INT, offsetof(config, head_dim), 1, 4096, "default embd / heads"},
+    {"--ff", "N", TL_OPT_INT, offsetof(config, ff), 1, 262144, "default 2 * embd"},
+    {"--vocab", "N", TL_OPT_INT, offsetof(config, vocab), 1, 1000000, "default 400"},
+    {"--ctx", "N", TL_OPT_INT, offsetof(config, ctx), 1, 1 << 20, "trained context; default 512"},
+    {"--seed", "N", TL_OPT_INT, offsetof(config, seed), 0, 1e15, "default 1"},
+    {"--split", "N", TL_OPT_INT, offsetof(config, split), 1, 99, "parts of a split model; default 1: one file"},
+    {"--tied", NULL, TL_OPT_FLAG, offsetof(config, tied), 0, 0, "no output.weight (qwen2 and gemma3 never have one)"},
+    {0},
+};
+
+/* ---- random weights ---------------------------------------------------------------------------------------------- */
+
+static uint64_t next_random(uint64_t *state) {   /* splitmix64 (Steele, Lea, Flood 2014) */
+    uint64_t z = *state += 0x9e3779b97f4a7c15u;
+    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ z >> 27) * 0x94d049bb133111ebu;
+    return z ^ z >> 31;
+}
+
+/* Mean 0, standard deviation 1: the sum of four uniform values, which have variance 1/12 each. */
+static float bell(uint64_t *state) {
+    uint64_t r = next_random(state);
+    uint64_t sum = (r & 0xffff) + (r >> 16 & 0xffff) + (r >> 32 & 0xffff) + (r >> 48);
+    return (float)((int32_t)sum - 131070) * (1.7320508f / 65536.0f);
+}
+
+/* Both round towards zero. f must be below 65536. */
+static uint16_t to_f16(float f) {
+    uint32_t u;
+    memcpy(&u, &f, 4);
+    uint32_t sign = u >> 16 & 0x8000, exp = u >> 23 & 255, frac = u >> 13 & 0x3ff;
+    if (exp > 112) return (uint16_t)(sign | (exp - 112) << 10 | frac);
+    return (uint16_t)(sign | (uint32_t)(fabsf(f) * 16777216.0f));   /* subnormal: a multiple of 2^-24 */
+}
+
+static uint16_t to_bf16(float f) {
+    uint32_t u;
+    memcpy(&u, &f, 4);
+    return (uint16_t)(u >> 16);
+}
+
+/* Where a block keeps its f16 scale d and, with minima, the f16 that centres values around 0 if it is ratio * d. */
+static const struct scale_field { int type, d_at, m_at; float ratio; } scale_fields[] = {
+    {TL_TYPE_Q4_0, 0, -1, 0},   {TL_TYPE_Q4_1, 0, 2, -7.5f},  {TL_TYPE_Q5_0, 0, -1, 0},   {TL_TYPE_Q5_1, 0, 2, -15.5f},
+    {TL_TYPE_Q8_0, 0, -1, 0},   {TL_TYPE_Q2_K, 80, 82, 1.5f}, {TL_TYPE_Q3_K, 108, -1, 0}, {TL_TYPE_Q4_K, 0, 2, 7.5f},
+    {TL_TYPE_Q5_K, 0, 2, 15.5f}, {TL_TYPE_Q6_K, 208, -1, 0},  {TL_TYPE_IQ4_NL, 0, -1, 0}, {TL_TYPE_IQ4_XS, 0, -1, 0},
+    {TL_TYPE_TQ1_0, 52, -1, 0}, {TL_TYPE_TQ2_0, 64, -1, 0},   {TL_TYPE_MXFP4, -1, -1, 0},
+};
+
+static void set_scale(const struct scale_field *s, uint8_t *block, float d) {
+    uint16_t h = to_f16(d), m = to_f16(d * s->ratio);
+    if (s->type == TL_TYPE_MXFP4) block[0] = (uint8_t)(128 + (int)floorf(log2f(d)));   /* value = 2^(byte-128) * code */
+    else memcpy(block + s->d_at, &h, 2);
+    if (s->m_at >= 0) memcpy(block + s->m_at, &m, 2);
+}
+
+/* n random blocks whose values have the given deviation. The scale that does it is found by looking at the values that
+ * scale 1 gives: they are proportional to it. */
+static void random_blocks(const struct scale_field *s, uint8_t *out, size_t n, float deviation, uint64_t *state) {
+    const tl_type_info *info = tl_type_info_get((uint32_t)s->type);
+    double sum = 0;
+    float values[256];
+    for (size_t i = 0; i < n * (size_t)info->bytes; i++) out[i] = (uint8_t)next_random(state);
+    size_t sample = n < 64 ? n : 64;
+    for (size_t b = 0; b < sample; b++) {
+        uint8_t *block = out + b * (size_t)info->bytes;
+        set_scale(s, block, 1);
+        tl_dequantize(s->type, block, values, info->elems);
+        for (int i = 0; i < info->elems; i++) sum += (double)values[i] * (double)values[i];
+    }
+    float d = deviation / (float)sqrt(sum / (double)(sample * (size_t)info->elems));
+    for (size_t b = 0; b < n; b++) {
+        float vary = 0.75f + (float)(next_random(state) & 255) / 512.0f;
+        set_scale(s, out + b * (size_t)info->bytes, d * vary);
+    }
+}
+
+/* Fills n values of a type with mean + deviation * noise (mean: float types only). */
+static void fill(int type, void *out, size_t n, float mean, float deviation, uint64_t *state) {
+    for (size_t i = 0; i < sizeof scale_fields / sizeof *scale_fields; i++) {
+        if (scale_fields[i].type != type) continue;
+        size_t elems = (size_t)tl_type_info_get((uint32_t)type)->elems;
+        random_blocks(&scale_fields[i], out, n / elems, deviation, state);
+        return;
+    }
+    for (size_t i = 0; i < n; i++) {
+        float f = mean + deviation * bell(state);
+        if (type == TL_TYPE_F32) ((float *)out)[i] = f;
+        else ((uint16_t *)out)[i] = type == TL_TYPE_F16 ? to_f16(f) : to_bf16(f);
+    }
+}
+
+/* ---- tensors ----------------------------------------------------------------------------------------------------- */
+
+typedef struct tensor { char name[64]; int type, n_dims; int64_t dims[2]; void *data; size_t bytes; } tensor;
+typedef struct tensors { tensor *v; size_t n, cap; tl_error err; const config *c; } tensors;
+
+static void add(tensors *t, int type, int64_t cols, int64_t rows, float mean, float deviation, const char *name) {
+    const tl_type_info *info = tl_type_info_get((uint32_t)type);
+    if (t->err.code) return;
+    if (cols % info->elems) {
+        tl_fail(&t->err, TL_E_ARGUMENT, "%s has %lld columns, not a multiple of %d as %s needs", name, (long long)cols,
+                info->elems, info->name);
+        return;
+    }
+    if (t->n == t->cap) {
+        size_t cap = t->cap ? t->cap * 2 : 64;
+        tensor *v = tl_realloc_n(t->v, cap, sizeof *v, "tensors", &t->err);
+        if (!v) return;
+        t->v = v;
+        t->cap = cap;
+    }
+    tensor *x = &t->v[t->n];
+    *x = (tensor){.type = type, .n_dims = rows ? 2 : 1, .dims = {cols, rows}};
+    size_t n = (size_t)cols * (size_t)(rows ? rows : 1);
+    x->bytes = n / (size_t)info->elems * (size_t)info->bytes;
+    x->data = tl_alloc_n(x->bytes, 1, name, &t->err);
+    if (!x->data) return;
+    snprintf(x->name, sizeof x->name, "%s", name);
+    uint64_t state = (uint64_t)t->c->seed;
+    for (const char *p = name; *p; p++) state = (state ^ (unsigned char)*p) * 0x100000001b3u;
+    fill(type, x->data, n, mean, deviation, &state);
+    t->n++;
+}
+
+static void add_matrix(tensors *t, int64_t cols, int64_t rows, const char *name) {
+    add(t, t->c->type, cols, rows, 0, 1 / sqrtf((float)cols), name);
+}
+
+static void add_vector(tensors *t, int64_t n, float mean, const char *name) {
+    add(t, TL_TYPE_F32, n, 0, mean, 0.1f, name);
+}
+
+static void add_layer(tensors *t, int layer) {
+    const config *c = t->c;
+    int64_t q = c->heads * c->head_dim, kv = c->kv_heads * c->head_dim;
+    char name[64];
+#define NAME(s) (snprintf(name, sizeof name, "blk.%d." s, layer), name)
+    add_vector(t, c->embd, 1, NAME("attn_norm.weight"));
+    add_matrix(t, c->embd, q, NAME("attn_q.weight"));
+    add_matrix(t, c->embd, kv, NAME("attn_k.weight"));
+    add_matrix(t, c->embd, kv, NAME("attn_v.weight"));
+    if (c->arch->has & BIAS) {
+        add_vector(t, q, 0, NAME("attn_q.bias"));
+        add_vector(t, kv, 0, NAME("attn_k.bias"));
+        add_vector(t, kv, 0, NAME("attn_v.bias"));
+    }
+    if (c->arch->has & QK_NORM) {
+        add_vector(t, c->head_dim, 1, NAME("attn_q_norm.weight"));
+        add_vector(t, c->head_dim, 1, NAME("attn_k_norm.weight"));
+    }
+    add_matrix(t, q, c->embd, NAME("attn_output.weight"));
+    add_vector(t, c->embd, 1, NAME("ffn_norm.weight"));
+    add_matrix(t, c->embd, c->ff, NAME("ffn_gate.weight"));
+    add_matrix(t, c->embd, c->ff, NAME("ffn_up.weight"));
+    add_matrix(t, c->ff, c->embd, NAME("ffn_down.weight"));
+    if (c->arch->has & POST_NORM) {
+        add_vector(t, c->embd, 1, NAME("post_attention_norm.weight"));
+        add_vector(t, c->embd, 1, NAME("post_ffw_norm.weight"));
+    }
+#undef NAME
+}
+
+static void add_all(tensors *t) {
+    const config *c = t->c;
+    add_matrix(t, c->embd, c->vocab, "token_embd.weight");
+    for (int i = 0; i < c->layers; i++) add_layer(t, i);
+    add_vector(t, c->embd, 1, "output_norm.weight");
+    if (!c->tied) add_matrix(t, c->embd, c->vocab, "output.weight");
+}
+
+/* ---- vocabulary -------------------------------------------------------------------------------------------------- */
+
+/* Pairs that are merged, most wanted first; "_" stands for the space in front of a word. Both halves of each are single
+ * characters or earlier rows. */
+static const char *const pairs[][2] = {
+    {"_", "t"}, {"h", "e"}, {"_", "a"}, {"i", "n"}, {"_t", "he"}, {"r", "e"}, {"o", "n"}, {"e", "r"}, {"_", "s"},
+    {"n", "d"}, {"_a", "nd"}, {"a", "t"}, {"_", "w"}, {"o", "u"}, {"l", "l"}, {"in", "g"}, {"_", "o"}, {"e", "d"},
+    {"_o", "n"}, {"i", "s"}, {"_", "c"}, {"e", "n"}, {"a", "r"}, {"_w", "or"}, {"l", "d"}, {"l", "o"}, {"H", "e"},
+    {"He", "ll"}, {"Hell", "o"}, {"1", "2"},
+};
+enum { N_PAIRS = sizeof pairs / sizeof *pairs };
+
+enum { TOKEN_NORMAL = 1, TOKEN_UNKNOWN, TOKEN_CONTROL, TOKEN_USER, TOKEN_UNUSED, TOKEN_BYTE };
+
+typedef struct vocab { int64_t n, cap; char (*text)[24]; int32_t *type; float *score; } vocab;
+
+static void push(vocab *v, int type, float score, const char *text) {
+    if (v->n < v->cap) {
+        snprintf(v->text[v->n], sizeof v->text[0], "%s", text);
+        v->type[v->n] = type;
+        v->score[v->n] = score;
+    }
+    v->n++;   /* beyond cap: the caller sees how many there would be */
+}
+
+/* GPT-2's spelling of a byte: itself where printable in Latin-1, else the next code point from 256 on. */
+static void byte_symbol(int byte, char *out) {
+    int cp = byte, next = 256;
+    for (int b = 0; b <= byte; b++) {
+        int printable = (b > 32 && b < 127) || (b > 160 && b != 173);
+        cp = printable ? b : next++;
+    }
+    if (cp < 128) snprintf(out, 3, "%c", cp);
+    else snprintf(out, 3, "%c%c", 0xc0 | cp >> 6, 0x80 | (cp & 63));
+}
+
+/* Replaces "_" by the vocabulary's spelling of a space. */
+static void spell(char *out, size_t n, const char *s, const char *space) {
+    size_t at = 0;
+    out[0] = 0;
+    for (; *s; s++) at += (size_t)snprintf(out + at, n - at, *s == '_' ? "%s" : "%.1s", *s == '_' ? space : s);
+}
+
+static void push_pairs(vocab *v, const char *space) {
+    char both[16], text[24];
+    for (int i = 0; i < N_PAIRS; i++) {
+        snprintf(both, sizeof both, "%s%s", pairs[i][0], pairs[i][1]);
+        spell(text, sizeof text, both, space);
+        push(v, TOKEN_NORMAL, (float)-i, text);
+    }
+}
+
+static void fill_vocab(vocab *v, int spm) {
+    static const char *const control[2][3] = {{"<|bos|>", "<|eos|>", "<|im_end|>"},
+                                              {"<start_of_turn>", "<end_of_turn>", "<pad>"}};
+    char text[24];
+    if (spm) {
+        push(v, TOKEN_UNKNOWN, 0, "<unk>");
+        push(v, TOKEN_CONTROL, 0, "<s>");
+        push(v, TOKEN_CONTROL, 0, "</s>");
+    }
+    for (int b = 0; b < 256; b++) {
+        if (spm) snprintf(text, sizeof text, "<0x%02X>", b);
+        else byte_symbol(b, text);
+        push(v, spm ? TOKEN_BYTE : TOKEN_NORMAL, 0, text);
+    }
+    push_pairs(v, spm ? "\xe2\x96\x81" : "\xc4\xa0");
+    if (spm) {
+        push(v, TOKEN_NORMAL, -1000, "\xe2\x96\x81");
+        for (int ch = '!'; ch < 127; ch++) {
+            snprintf(text, sizeof text, "%c", ch);
+            push(v, TOKEN_NORMAL, (float)(-1000 - ch), text);
+        }
+    }
+    for (int i = 0; v->n < v->cap - 3; i++) {
+        snprintf(text, sizeof text, "<unused%d>", i);
+        push(v, TOKEN_UNUSED, -10000, text);
+    }
+    for (int i = 0; i < 3; i++) push(v, TOKEN_CONTROL, 0, control[spm][i]);
+}
+
+static void put_merges(tl_gguf_writer *w) {
+    static char text[N_PAIRS][24];
+    const char *list[N_PAIRS];
+    char half[2][12];
+    for (int i = 0; i < N_PAIRS; i++) {
+        for (int h = 0; h < 2; h++) spell(half[h], sizeof half[h], pairs[i][h], "\xc4\xa0");
+        snprintf(text[i], sizeof text[i], "%s %s", half[0], half[1]);
+        list[i] = text[i];
+    }
+    tl_gguf_put_strs(w, "tokenizer.ggml.merges", list, N_PAIRS);
+}
+
+static int put_vocab(tl_gguf_writer *w, const config *c, tl_error *err) {
+    int spm = (c->arch->has & SPM) != 0, rc = TL_OK;
+    size_t n = (size_t)c->vocab;
+    vocab v = {.cap = c->vocab};
+    v.text = tl_alloc_n(n, sizeof *v.text, "tokens", err);
+    v.type = tl_alloc_n(n, sizeof *v.type, "token types", err);
+    v.score = tl_alloc_n(n, sizeof *v.score, "scores", err);
+    const char **list = tl_alloc_n(n, sizeof *list, "tokens", err);
+    if (!v.text || !v.type || !v.score || !list) rc = TL_E_MEMORY;
+    else fill_vocab(&v, spm);
+    if (rc == TL_OK && v.n > v.cap)
+        rc = tl_fail(err, TL_E_ARGUMENT, "--vocab must be at least %lld for %s", (long long)v.n, c->arch->name);
+    if (rc == TL_OK) {
+        for (size_t i = 0; i < n; i++) list[i] = v.text[i];
+        tl_gguf_put_str(w, "tokenizer.ggml.model", spm ? "llama" : "gpt2");
+        tl_gguf_put_str(w, "tokenizer.ggml.pre", c->arch->pre);
+        tl_gguf_put_strs(w, "tokenizer.ggml.tokens", list, n);
+        if (spm) tl_gguf_put_f32s(w, "tokenizer.ggml.scores", v.score, n);
+        tl_gguf_put_i32s(w, "tokenizer.ggml.token_type", v.type, n);
+        if (!spm) put_merges(w);
+        tl_gguf_put_u32(w, "tokenizer.ggml.bos_token_id", spm ? 1 : (uint32_t)n - 3);
+        tl_gguf_put_u32(w, "tokenizer.ggml.eos_token_id", spm ? 2 : (uint32_t)n - 2);
+        tl_gguf_put_u32(w, "tokenizer.ggml.eot_token_id", spm ? (uint32_t)n - 2 : (uint32_t)n - 1);
+        if (spm) tl_gguf_put_u32(w, "tokenizer.ggml.unknown_token_id", 0);
+        tl_gguf_put_bool(w, "tokenizer.ggml.add_bos_token", spm);
+        if (spm) tl_gguf_put_bool(w, "tokenizer.ggml.add_space_prefix", 0);
+    }
+    tl_free(list);
+    tl_free(v.score);
+    tl_free(v.type);
+    tl_free(v.text);
+    return rc;
+}
+
+/* ---- the file ---------------------------------------------------------------------------------------------------- */
+
+static void put_arch(tl_gguf_writer *w, const config *c) {
+    char key[64];
+#define KEY(s) (snprintf(key, sizeof key, "%s." s, c->arch->name), key)
+    tl_gguf_put_str(w, "general.architecture", c->arch->name);
+    tl_gguf_put_str(w, "general.type", "model");
+    tl_gguf_put_str(w, "general.name", "tiny random model");
+    tl_gguf_put_u32(w, KEY("block_count"), (uint32_t)c->layers);
+    tl_gguf_put_u32(w, KEY("context_length"), (uint32_t)c->ctx);
+    tl_gguf_put_u32(w, KEY("embedding_length"), (uint32_t)c->embd);
+    tl_gguf_put_u32(w, KEY("feed_forward_length"), (uint32_t)c->ff);
+    tl_gguf_put_u32(w, KEY("attention.head_count"), (uint32_t)c->heads);
+    tl_gguf_put_u32(w, KEY("attention.head_count_kv"), (uint32_t)c->kv_heads);
+    tl_gguf_put_u32(w, KEY("attention.key_length"), (uint32_t)c->head_dim);
+    tl_gguf_put_u32(w, KEY("attention.value_length"), (uint32_t)c->head_dim);
+    tl_gguf_put_f32(w, KEY("attention.layer_norm_rms_epsilon"), 1e-5f);
+    tl_gguf_put_f32(w, KEY("rope.freq_base"), (float)c->arch->rope_base);
+    tl_gguf_put_u32(w, KEY("rope.dimension_count"), (uint32_t)c->head_dim);
+    tl_gguf_put_u32(w, KEY("vocab_size"), (uint32_t)c->vocab);
+    if (c->arch->has & LOCAL) {
+        tl_gguf_put_u32(w, KEY("attention.sliding_window"), 16);
+        tl_gguf_put_f32(w, KEY("rope.freq_base_swa"), 10000);
+    }
+#undef KEY
+}
+
+/* Writes part i of c->split with its share of the tensors. */
+static int write_part(const config *c, const tensors *t, const char *path, int64_t i, tl_error *err) {
+    tl_gguf_writer *w = tl_gguf_writer_new(err);
+    if (!w) return TL_E_MEMORY;
+    int rc = TL_OK;
+    char name[4096];
+    if (i == 0) {
+        put_arch(w, c);
+        rc = put_vocab(w, c, err);
+    }
+    snprintf(name, sizeof name, "%s", path);
+    if (c->split > 1) {
+        size_t n = strlen(path);
+        if (n > 5 && strcmp(path + n - 5, ".gguf") == 0) n -= 5;
+        snprintf(name, sizeof name, "%.*s-%05d-of-%05d.gguf", (int)n, path, (int)i + 1, (int)c->split);
+        tl_gguf_put_u32(w, "split.no", (uint32_t)i);
+        tl_gguf_put_u32(w, "split.count", (uint32_t)c->split);
+        tl_gguf_put_u32(w, "split.tensors.count", (uint32_t)t->n);
+    }
+    size_t parts = (size_t)c->split, first = t->n * (size_t)i / parts, end = t->n * (size_t)(i + 1) / parts;
+    for (size_t j = first; j < end; j++) {
+        const tensor *x = &t->v[j];
+        tl_gguf_put_tensor(w, x->name, x->type, x->n_dims, x->dims, x->data, x->bytes);
+    }
+    if (rc == TL_OK) rc = tl_gguf_write(w, name, err);
+    tl_gguf_writer_free(w);
+    return rc;
+}
+
+static int resolve(config *c, tl_error *err) {
+    for (size_t i = 0; i < sizeof archs / sizeof *archs; i++)
+        if (strcmp(archs[i].name, c->arch_name) == 0) c->arch = &archs[i];
+    if (!c->arch) return tl_fail(err, TL_E_ARGUMENT, "no such architecture: %s", c->arch_name);
+    c->type = tl_type_by_name(c->type_name);
+    const tl_type_info *info = c->type < 0 ? NULL : tl_type_info_get((uint32_t)c->type);
+    if (!info || (info->kind != TL_KIND_FLOAT && info->kind != TL_KIND_QUANT))
+        return tl_fail(err, TL_E_ARGUMENT, "no such type for weights: %s", c->type_name);
+    if (!c->head_dim) c->head_dim = c->embd / c->heads ? c->embd / c->heads : 1;
+    if (!c->ff) c->ff = 2 * c->embd;
+    c->tied = c->tied || (c->arch->has & TIED);
+    return TL_OK;
+}
+
+int main(int argc, char **argv) {
+    config c = {.arch_name = "llama", .type_name = "f32", .layers = 2, .embd = 256, .heads = 4, .kv_heads = 2,
+                .vocab = 400, .ctx = 512, .seed = 1, .split = 1};
+    tensors t = {.c = &c};
+    const char *path = NULL;
+    int n_pos = 0;
+    int rc = tl_opts_parse(options, &c, argc - 1, argv + 1, &path, 1, &n_pos, &t.err);
+    if (rc == TL_OK && n_pos != 1) rc = tl_fail(&t.err, TL_E_ARGUMENT, "usage: mkmodel OUT [options]");
+    if (rc == TL_OK) rc = resolve(&c, &t.err);
+    if (rc == TL_OK) add_all(&t);
+    for (int64_t i = 0; i < c.split && t.err.code == TL_OK; i++) write_part(&c, &t, path, i, &t.err);
+    for (size_t i = 0; i < t.n; i++) tl_free(t.v[i].data);
+    tl_free(t.v);
+    if (!t.err.code) return 0;
+    fprintf(stderr, "mkmodel: %s\n", t.err.text);
+    return t.err.code == TL_E_ARGUMENT ? 2 : 1;
+}
