@@ -73,10 +73,17 @@ typedef struct tl_product {
 } tl_product;
 void tl_matmul(tl_team *t, const tl_acts *x, const tl_product *p, int n_products);
 
-/* y[t][r] = act(gate x_t)[r] * (up x_t)[r]; gate and up have equal rows. up_cap: floats in team->up. */
+/* y[t][r] = act(gate x_t + bias)[r] * (up x_t + bias)[r]; gate and up have equal rows. */
 typedef void tl_gate_fn(float *y, const float *u, int n);
-void tl_matmul_gated(tl_team *t, const tl_acts *x, const tl_weight *gate, const tl_weight *up, tl_gate_fn *act, float *y,
-                     size_t stride, int up_cap);
+typedef struct tl_gated {
+    const tl_weight *gate, *up;
+    const float *gate_bias, *up_bias;   /* [rows] or NULL */
+    tl_gate_fn *act;
+    float *y;                           /* [n][stride] */
+    size_t stride;
+    size_t up_cap;                      /* floats in team->up */
+} tl_gated;
+void tl_matmul_gated(tl_team *t, const tl_acts *x, const tl_gated *g);
 /* Floats team->up needs for n tokens. */
 static inline size_t tl_up_floats(int n_batch, int n_ff) {
     size_t a = (size_t)n_batch * TL_CLAIM_ROWS, b = (size_t)n_ff + TL_CLAIM_ROWS;

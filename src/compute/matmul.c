@@ -38,8 +38,9 @@ tl_acts tl_acts_prepare(tl_team *t, const tl_prepare *p) {
     return (tl_acts){p->shared_f32, p->shared_q8, p->n, p->k};
 }
 
-/* Rows [r0, r1) of w; y points at the result of row r0 of the first token. */
-static void run_rows(tl_team *t, const tl_acts *x, const tl_weight *w, int r0, int r1, float *y, size_t stride, int add) {
+/* Rows [r0, r1) of w, plus bias; y points at the result of row r0 of the first token. */
+static void run_rows(tl_team *t, const tl_acts *x, const tl_weight *w, const float *bias, int r0, int r1, float *y, size_t stride,
+                     int add) {
     const tl_gemm *g = w->gemm;
     size_t skip = g->rows == 1 ? (size_t)r0 * w->row_bytes : (size_t)(r0 / g->rows) * g->group_bytes(w->cols);
     tl_gemm_args a = {
@@ -48,6 +49,7 @@ static void run_rows(tl_team *t, const tl_acts *x, const tl_weight *w, int r0, i
         .y = y, .y_stride = stride, .add = add, .scratch = t->scratch,
     };
     g->run(&a);
+    for (int i = 0; bias && i < x->n; i++) t->k->add(y + (size_t)i * stride, bias + r0, r1 - r0);
 }
 
 /* The unit of row ranges: a multiple of every group size in use, so that one unit fits all products of a list. */
@@ -64,9 +66,7 @@ static void run_units(tl_team *t, const tl_acts *x, const tl_product *p, int n, 
         int end = b * UNIT < p[i].w->rows ? b * UNIT : p[i].w->rows;
         if (a < b) {
             int r0 = a * UNIT;
-            run_rows(t, x, p[i].w, r0, end, p[i].y + r0, p[i].stride, p[i].add);
-            for (int j = 0; p[i].bias && j < x->n; j++)
-                t->k->add(p[i].y + (size_t)j * p[i].stride + r0, p[i].bias + r0, end - r0);
+            run_rows(t, x, p[i].w, p[i].bias, r0, end, p[i].y + r0, p[i].stride, p[i].add);
         }
         at += units;
     }
@@ -92,21 +92,20 @@ void tl_matmul(tl_team *t, const tl_acts *x, const tl_product *p, int n_products
         run_units(t, x, p, n_products, u, u + step < units ? u + step : units);
 }
 
-void tl_matmul_gated(tl_team *t, const tl_acts *x, const tl_weight *gate, const tl_weight *up, tl_gate_fn *act, float *y,
-                     size_t stride, int up_cap) {
-    int slot = tl_team_counter(t), begin = 0, end = gate->rows, rows = TL_CLAIM_ROWS;
+void tl_matmul_gated(tl_team *t, const tl_acts *x, const tl_gated *g) {
+    int slot = tl_team_counter(t), begin = 0, end = g->gate->rows, rows = TL_CLAIM_ROWS;
     if (x->n == 1) {
-        tl_split(gate->rows, UNIT, t->thread, t->n_threads, &begin, &end);
-        rows = up_cap / UNIT * UNIT;
+        tl_split(end, UNIT, t->thread, t->n_threads, &begin, &end);
+        rows = (int)(g->up_cap / UNIT * UNIT);
     }
     for (;;) {
         int r0 = x->n == 1 ? begin : tl_pool_next(t->pool, slot) * rows;
         if (r0 >= end) return;
         int r1 = r0 + rows < end ? r0 + rows : end;
         size_t width = (size_t)(r1 - r0);
-        run_rows(t, x, gate, r0, r1, y + r0, stride, 0);
-        run_rows(t, x, up, r0, r1, t->up, width, 0);
-        for (int i = 0; i < x->n; i++) act(y + (size_t)i * stride + r0, t->up + (size_t)i * width, r1 - r0);
+        run_rows(t, x, g->gate, g->gate_bias, r0, r1, g->y + r0, g->stride, 0);
+        run_rows(t, x, g->up, g->up_bias, r0, r1, t->up, width, 0);
+        for (int i = 0; i < x->n; i++) g->act(g->y + (size_t)i * g->stride + r0, t->up + (size_t)i * width, r1 - r0);
         begin = r1;
     }
 }

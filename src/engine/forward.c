@@ -105,11 +105,13 @@ static void ffn_half(struct tl_session *s, tl_team *t, const tl_layer *l) {
     const tl_hparams *hp = &s->m->hp;
     const tl_weight *w[] = {&l->gate, &l->up, &l->down};
     tl_acts a = prepare(s, t, s->w.x, hp->n_embd, l->ffn_norm, w, 2);
-    tl_matmul_gated(t, &a, &l->gate, &l->up, s->m->arch->gelu ? t->k->gelu_mul : t->k->silu_mul, s->w.ff, (size_t)hp->n_ff,
-                    (int)tl_up_floats(s->n_batch, hp->n_ff));
+    tl_gated g = {.gate = &l->gate, .up = &l->up, .gate_bias = l->gate_bias, .up_bias = l->up_bias,
+                  .act = s->m->arch->gelu ? t->k->gelu_mul : t->k->silu_mul, .y = s->w.ff, .stride = (size_t)hp->n_ff,
+                  .up_cap = tl_up_floats(s->n_batch, hp->n_ff)};
+    tl_matmul_gated(t, &a, &g);
     tl_pool_barrier(t->pool);
     a = prepare(s, t, s->w.ff, hp->n_ff, NULL, w + 2, 1);
-    add_to_residual(s, t, &a, &l->down, NULL, l->ffn_post_norm);
+    add_to_residual(s, t, &a, &l->down, l->down_bias, l->ffn_post_norm);
 }
 
 /* Only the wanted rows meet the vocabulary. */

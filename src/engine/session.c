@@ -177,7 +177,7 @@ static int run_piece(struct tl_session *s, const tl_batch *b, int at, int n, tl_
 }
 
 int tl_session_eval(tl_session *s, const tl_batch *b, tl_error *err) {
-    int n_want, rc = check_batch(s, b, &n_want, err);
+    int n_want = 0, rc = check_batch(s, b, &n_want, err);
     if (rc) return rc;
     if (n_want > s->logits_cap) {
         float *p = tl_realloc_n(s->logits, (size_t)n_want, (size_t)s->m->hp.n_vocab * sizeof *p, "logits", err);

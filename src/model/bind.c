@@ -7,11 +7,17 @@
 #include <stdio.h>
 #include <string.h>
 
-typedef struct binder { struct tl_model *m; tl_faults *f; int exact; } binder;
+typedef struct binder {
+    struct tl_model *m;
+    tl_faults *f;
+    int exact;
+    uint8_t *used;            /* [n_tensors] */
+} binder;
 
 static const tl_gguf_tensor *find(binder *b, const char *name, int required) {
     const tl_gguf_tensor *t = tl_gguf_tensor_find(b->m->gguf, name);
-    if (!t && required) tl_fault(b->f, "tensor %s is missing", name);
+    if (t) b->used[t - b->m->gguf->tensors] = 1;
+    else if (required) tl_fault(b->f, "tensor %s is missing", name);
     return t;
 }
 
@@ -83,6 +89,9 @@ static void bind_layer(binder *b, int i) {
     l->gate = matrix(b, hp->n_ff, d, 1, NAME("ffn_gate.weight"));
     l->up = matrix(b, hp->n_ff, d, 1, NAME("ffn_up.weight"));
     l->down = matrix(b, d, hp->n_ff, 1, NAME("ffn_down.weight"));
+    l->gate_bias = vector(b, hp->n_ff, 0, NAME("ffn_gate.bias"));
+    l->up_bias = vector(b, hp->n_ff, 0, NAME("ffn_up.bias"));
+    l->down_bias = vector(b, d, 0, NAME("ffn_down.bias"));
 #undef NAME
     int sees_all = !hp->window || (hp->window_period && (i + 1) % hp->window_period == 0);
     l->window = sees_all ? 0 : hp->window;
@@ -130,17 +139,31 @@ static void bind_embedding(binder *b) {
     m->output_norm = vector(b, hp->n_embd, 1, "output_norm.weight");
 }
 
+/* A tensor nobody asked for is part of a model we do not understand: its text would be subtly wrong. */
+static void refuse_unused(binder *b) {
+    const tl_gguf *g = b->m->gguf;
+    for (uint64_t i = 0; i < g->n_tensors; i++) {
+        tl_slice name = g->tensors[i].name;
+        if (!b->used[i])
+            tl_fault(b->f, "tensor %.*s is not part of architecture %s as known here", (int)(name.n < 64 ? name.n : 64), name.p,
+                     b->m->arch->name);
+    }
+}
+
 int tl_bind(struct tl_model *m, int exact, tl_faults *f, tl_error *err) {
-    binder b = {m, f, exact};
+    binder b = {.m = m, .f = f, .exact = exact};
     for (uint64_t i = 0; i < m->gguf->n_tensors; i++) {
         const tl_gguf_tensor *t = &m->gguf->tensors[i];
         if (t->dims[1] * t->dims[2] * t->dims[3] == 1) m->norms_cap += (size_t)t->dims[0];
     }
     m->norms = tl_alloc_n(m->norms_cap + 1, sizeof *m->norms, "norms", err);
     m->layers = tl_alloc_n((size_t)m->hp.n_layers, sizeof *m->layers, "layers", err);
-    if (!m->norms || !m->layers) return TL_E_MEMORY;
+    b.used = tl_alloc_n(m->gguf->n_tensors + 1, 1, "tensors", err);
+    if (!m->norms || !m->layers || !b.used) { tl_free(b.used); return TL_E_MEMORY; }
     bind_embedding(&b);
     for (int i = 0; i < m->hp.n_layers && f->n < 100; i++) bind_layer(&b, i);
+    if (!f->n) refuse_unused(&b);
     if (!f->n) count(m);
+    tl_free(b.used);
     return TL_OK;
 }

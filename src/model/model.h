@@ -59,7 +59,7 @@ const char *const *tl_arch_names(void);
 
 typedef struct tl_layer {
     const float *attn_norm, *q_norm, *k_norm, *attn_post_norm, *ffn_norm, *ffn_post_norm;
-    const float *q_bias, *k_bias, *v_bias, *o_bias;
+    const float *q_bias, *k_bias, *v_bias, *o_bias, *gate_bias, *up_bias, *down_bias;
     tl_weight q, k, v, o, gate, up, down;
     int window, rope;         /* of this layer */
 } tl_layer;
