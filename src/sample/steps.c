@@ -80,7 +80,7 @@ static void top_p_step(tl_sampler *s, tl_candidates *set) {
     if (s->o.top_p >= 1) return;
     double sum = 0;
     for (int i = 0; i < set->n; i++) sum += set->c[i].weight = expf(set->c[i].logit - set->best);
-    const double least = (1 - (double)s->o.top_p) * sum / set->n;
+    const double least = fmin((1 - (double)s->o.top_p) * sum / set->n, 1);   /* the best one weighs 1 */
     int kept = 0;
     for (int i = 0; i < set->n; i++) {
         if (set->c[i].weight >= least) set->c[kept++] = set->c[i];
