@@ -1,0 +1,27 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# Logits of tiny quantized models have the same bits for every thread count and chunk size, at every level; and levels
+# agree closely with the exact path. Models come from tools/mkmodel.
+dir=$(mktemp -d) && trap 'rm -rf "$dir"' EXIT
+mk=${BUILD:-build}/tools/mkmodel
+ids="1 7 30 45 9 81 2 17 33 64 5 99 12 4 71 23 8 150 31 6 77"
+[ -x "$mk" ] || { echo "FAIL invariance: $mk is missing"; exit 1; }
+levels="scalar $("$TINYLLM" cpu --json | tr ',{}[]' '\n' | sed -n 's/.*"level":"\([a-z0-9]*\)".*/\1/p' | sort -u)"
+i=0
+for type in f32 f16 bf16 q4_0 q4_1 q5_0 q5_1 q8_0 q2_k q3_k q4_k q5_k q6_k iq4_nl iq4_xs mxfp4 tq1_0 tq2_0; do
+    i=$((i + 1))
+    case $((i % 4)) in 0) arch=llama ;; 1) arch=qwen2 ;; 2) arch=qwen3 ;; 3) arch=gemma3 ;; esac
+    case $type in *_k | iq4_xs | tq*) embd=256 ff=512 ;; *) embd=96 ff=160 ;; esac
+    "$mk" "$dir/m" --arch $arch --type $type --embd $embd --ff $ff --heads 4 --kv-heads 2 --head-dim 32 --layers 2 --seed $i >/dev/null 2>"$dir/err" ||
+        { echo "FAIL invariance $type: $(head -1 "$dir/err")"; continue; }
+    bad=
+    for level in $levels; do
+        "$TINYLLM" logits "$dir/m" --ids "$ids" --cpu $level -t 1 --out "$dir/ref" 2>"$dir/err" || { bad="$level: $(head -1 "$dir/err")"; break; }
+        for run in "1 1" "2 3" "3 0" "2 7"; do
+            set -- $run
+            "$TINYLLM" logits "$dir/m" --ids "$ids" --cpu $level -t $1 --chunk $2 --out "$dir/got" 2>"$dir/err" &&
+                cmp -s "$dir/ref" "$dir/got" || bad="$bad $level: $1 threads chunk $2 differs;"
+        done
+    done
+    [ -z "$bad" ] && echo "ok invariance $arch $type" || echo "FAIL invariance $arch $type: $bad"
+done

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: MIT
+ * The page tables of the KV cache against a plain-array model under random operations, and the cache's form: what is
+ * put at a position is found there, in both element types, at every level. */
+#include "test.h"
+#include "kv/kv.h"
+
+#include <math.h>
+
+enum { SEQS = 3, CTX = 300, LAYERS = 2, HEADS = 2, HD = 32 };
+
+static uint32_t rng = 12345;
+static uint32_t next(void) { return rng = rng * 1664525u + 1013904223u; }
+
+/* Value of K (V: negative) at a coordinate; exact in f16. */
+static float value(int layer, int seq, int pos, int head, int i) {
+    return (float)((layer * 31 + seq * 17 + pos * 7 + head * 3 + i) % 1024) / 8.0f;
+}
+
+static float f16_at(const void *p, size_t i) { /* normal and zero values only */
+    uint16_t h = ((const uint16_t *)p)[i];
+    return (h & 0x8000 ? -1.0f : 1.0f) * (h & 0x7fff ? ldexpf((float)((h & 1023) | 1024), (h >> 10 & 31) - 25) : 0.0f);
+}
+
+static float at(const void *p, size_t i, int kv_type) { return kv_type == TL_KV_F16 ? f16_at(p, i) : ((const float *)p)[i]; }
+
+static void put(tl_kv *kv, int seq, int pos) {
+    float k[HD], v[HD];
+    for (int l = 0; l < LAYERS; l++)
+        for (int h = 0; h < HEADS; h++) {
+            for (int i = 0; i < HD; i++) { k[i] = value(l, seq, pos, h, i); v[i] = -k[i]; }
+            uint8_t *page = tl_kv_k(kv, l, seq, h, pos / TL_KV_PAGE);
+            kv->ops->put_k(page, k, HD, pos % TL_KV_PAGE);
+            kv->ops->put_v(tl_kv_v(kv, page), v, HD, pos % TL_KV_PAGE);
+        }
+}
+
+static void check_all(const tl_kv *kv, const int *n, int type) {
+    for (int s = 0; s < SEQS; s++)
+        for (int pos = 0; pos < n[s]; pos++)
+            for (int l = 0; l < LAYERS; l++)
+                for (int h = 0; h < HEADS; h++) {
+                    uint8_t *k = tl_kv_k(kv, l, s, h, pos / TL_KV_PAGE), *v = tl_kv_v(kv, k);
+                    for (int i = 0; i < HD; i += 5) {
+                        size_t p = (size_t)(pos % TL_KV_PAGE);
+                        CHECK(at(k, (size_t)i * TL_KV_PAGE + p, type) == value(l, s, pos, h, i));
+                        CHECK(at(v, p * HD + (size_t)i, type) == -value(l, s, pos, h, i));
+                    }
+                }
+}
+
+static void random_operations(void) {
+    for (int level = 0; level <= tl_level_best(); level++)
+        for (int type = 0; type < TL_N_KV; type++) {
+            tl_kernels k;
+            tl_kernels_init(&k, level);
+            tl_kv kv;
+            tl_error err = {0};
+            CHECKF(!tl_kv_init(&kv, &k.kv[type], LAYERS, HEADS, HD, SEQS, CTX, &err), "%s", err.text);
+            int n[SEQS] = {0}, total = SEQS * ((CTX + TL_KV_PAGE - 1) / TL_KV_PAGE);
+            for (int op = 0; op < 60; op++) {
+                int s = (int)(next() >> 8) % SEQS;
+                if (next() >> 31) {
+                    int grow = (int)(next() >> 8) % 90;
+                    for (; grow > 0 && n[s] < CTX; grow--, n[s]++) {
+                        tl_kv_reserve(&kv, s, n[s] + 1);
+                        kv.n_pos[s] = n[s] + 1;
+                        put(&kv, s, n[s]);
+                    }
+                } else {
+                    int to = (int)(next() >> 8) % (CTX + 1);
+                    tl_kv_truncate(&kv, s, to);
+                    if (to < n[s]) n[s] = to;
+                }
+                int pages = 0;
+                for (int i = 0; i < SEQS; i++) {
+                    CHECK(kv.n_pos[i] == n[i]);
+                    pages += (n[i] + TL_KV_PAGE - 1) / TL_KV_PAGE;
+                }
+                CHECK(kv.n_free == total - pages);
+            }
+            check_all(&kv, n, type);
+            tl_kv_done(&kv);
+        }
+}
+
+static void absurd_sizes_are_errors(void) {
+    tl_kernels k;
+    tl_kernels_init(&k, 0);
+    tl_kv kv;
+    tl_error err = {0};
+    CHECK(tl_kv_init(&kv, &k.kv[TL_KV_F32], 1024, 1024, 512, 65536, 1 << 24, &err) == TL_E_MEMORY);
+    CHECK(strstr(err.text, "context"));
+}
+
+int main(void) {
+    RUN(random_operations);
+    RUN(absurd_sizes_are_errors);
+    return tl_test_end();
+}
