@@ -390,7 +390,7 @@ static void set_shape(int i, const int *ks, int n_ks) {
 
 static void test_kernel(void) {
     const char *cases = getenv("TINYLLM_TEST_CASES");
-    int ks[COUNT(all_k)], n_ks = 0, n_cases = cases ? atoi(cases) : 40;
+    int ks[COUNT(all_k)], n_ks = 0, n_cases = cases ? atoi(cases) : 64;
     for (int i = 0; i < COUNT(all_k); i++)
         if (all_k[i] % info->elems == 0) ks[n_ks++] = all_k[i];
     CHECKF(gemm->run && gemm->name && gemm->rows >= 1 && gemm->rows <= MAX_R, "the slot is not filled");
