@@ -1,0 +1,176 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# run, perplexity and logits on tiny random models: what they print where, and that their numbers agree.
+. tests/e2e/lib.inc
+
+m=$tmp/m.gguf     # byte-level BPE, no begin-of-text token
+g=$tmp/g.gguf     # SentencePiece, with one
+mkmodel() { ${RUNNER:-} "$BUILD/tools/mkmodel" "$@" || { echo "FAIL mkmodel $*"; exit 1; }; }
+mkmodel "$m" --layers 2 --embd 64 --heads 4 --kv-heads 2
+mkmodel "$g" --arch gemma3 --layers 2 --embd 64 --heads 4 --kv-heads 2
+
+same() { cmp -s "$1" "$2"; }
+text=$tmp/text
+all=$tmp/all
+figures='^# load [0-9]+ ms \| prefill [0-9]+ tok, [0-9.e+]+ tok/s \| decode [0-9]+ tok, [0-9.e+]+ tok/s, [0-9.e+-]+ GB/s read \| seed [0-9]+$'
+
+# ---- what goes where
+run run "$m" -p "the end" -n 24 --temp 0 --ignore-eos
+cp "$tmp/out" "$all"
+check text_on_stdout eval 'exits 0 && [ -s "$tmp/out" ] && ! out_has "# "'
+check status_on_stderr eval 'grep -qE "$figures" "$tmp/err" && grep -qE "^# model tiny random model \(llama\)" "$tmp/err"'
+check prompt_not_repeated eval '! out_has "the end"'
+run run "$m" -p "the end" -n 24 --temp 0 --ignore-eos --quiet
+check quiet eval 'exits 0 && silent err && same "$tmp/out" "$all"'
+run run "$m" --prompt="the end" --n-predict=24 --temp 0 --ignore-eos -t 1 -q
+check one_thread_same_text same "$tmp/out" "$all"
+run run "$m" -p "the end" -n 24 --temp 0 --ignore-eos -t 2 --cpu scalar -q
+check scalar_runs eval 'exits 0 && [ -s "$tmp/out" ]'
+printf 'the end' >"$text"
+run run "$m" -f "$text" -n 24 --temp 0 --ignore-eos -q
+check prompt_from_file same "$tmp/out" "$all"
+for dash in "" "-f -"; do
+    rc=0; ${RUNNER:-} "$TINYLLM" run "$m" $dash -n 24 --temp 0 --ignore-eos -q <"$text" >"$tmp/out" 2>"$tmp/err" || rc=$?
+    check "prompt_from_stdin${dash:+_named}" same "$tmp/out" "$all"
+done
+run run "$m" -p "the end" -n 24 --temp 0 --ignore-eos --json
+check json_alone eval '[ "$(wc -l <"$tmp/out")" = 1 ] && json_is finish length && json_is tokens 24 && json_is ctx 512'
+check json_speeds eval '(for k in load_ms ttft_ms prefill_tok_s decode_tok_s gb_s; do case $(json $k) in "" | null | 0) exit 1 ;; esac; done)'
+check valid_utf8 eval 'iconv -f utf-8 -t utf-8 "$all" >/dev/null 2>&1 || ! command -v iconv >/dev/null'
+run run "$m" -p "the end" -t 1024 -n 1
+check too_many_threads_warns eval 'exits 0 && err_has "# warning: 1024 threads"'
+run run "$m" -p "the end" -n 0
+check zero_tokens eval 'exits 0 && silent out && err_has "decode 0 tok"'
+
+# ---- how a text ends
+size=$(wc -c <"$all")
+stop=$(dd if="$all" bs=1 skip=$((size / 2)) count=200 2>/dev/null | LC_ALL=C tr -c 'a-zA-Z0-9 ' '\n' | grep -m 1 '[a-zA-Z0-9]')
+if [ -n "$stop" ]; then
+    run run "$m" -p "the end" -n 24 --temp 0 --ignore-eos --stop "never this" --stop "$stop" --json
+    check stop_in_json eval 'json_is finish stop && [ "$(json tokens)" -le 24 ]'
+    run run "$m" -p "the end" -n 24 --temp 0 --ignore-eos --stop "never this" --stop "$stop" -q
+    n=$(wc -c <"$tmp/out")
+    # All before the stop string, nothing of it.
+    check stop_text eval '[ $n -lt $size ] && [ "$(head -c $n "$all" | cksum)" = "$(cksum <"$tmp/out")" ] && ! grep -qF -e "$stop" "$tmp/out" &&
+        [ "$(dd if="$all" bs=1 skip=$n count=${#stop} 2>/dev/null)" = "$stop" ]'
+else
+    echo "FAIL stop_text: the random model wrote nothing to stop at"
+fi
+run run "$m" -p "the end" -n -1 -c 16 --ignore-eos --json
+check context_is_the_end eval 'exits 0 && json_is finish context && [ $(($(json prompt_tokens) + $(json tokens))) = 17 ]'
+check context_is_told err_has "the context of 16 tokens is full"
+eos=399
+run run "$m" -p "the end" --logit-bias $eos=100 --logit-bias 5=-100 --json
+check end_token_ends eval 'json_is finish stop && json_is tokens 0 && out_has "\"text\": \"\""'
+run run "$m" -p "the end" --logit-bias $eos=100 --ignore-eos -n 5 --json
+check ignore_eos json_is finish length
+run run "$m" -p "the end" --logit-bias 400=1
+check bias_outside_vocabulary refused 2 400
+run run "$m" -p "the end" --logit-bias 7
+check malformed_bias refused 2 "ID=NUMBER"
+
+# ---- what does not fit
+long="the end and the other end of the world on which he is sitting"
+run run "$m" -p "$long" -c 8 -n 4
+prompt=$(sed -n 's/.*the prompt has \([0-9]*\) tokens, the context 8;.*/\1/p' "$tmp/err")
+fits=$(sed -n 's/.*-c \([0-9]*\) would hold it.*/\1/p' "$tmp/err")
+check long_prompt_refused eval 'refused 1 "the context 8" && [ "$prompt" -gt 8 ] && [ "$fits" = $((prompt + 4)) ]'
+run run "$m" -p "$long" -c "$fits" -n 4 --json --ignore-eos
+check named_context_fits eval 'exits 0 && json_is prompt_tokens $prompt && json_is finish length && json_is tokens 4'
+run run "$m" -p "$long" -c "$prompt" -n 4 --json --ignore-eos
+check full_prompt_gives_one eval 'exits 0 && json_is finish context && json_is tokens 1'
+run run "$m" -p "" -n 4
+check empty_prompt_refused refused 2 "the prompt is empty"
+run run "$g" -p "" -n 4 --json
+check empty_prompt_is_bos eval 'exits 0 && json_is prompt_tokens 1'
+run run "$g" -p "" --no-bos
+check empty_prompt_no_bos refused 2 "--no-bos"
+
+# ---- sampling
+for seed in 1 1 2; do
+    run run "$m" -p "the end" -n 24 --seed $seed --ignore-eos --temp 1 -q
+    mv "$tmp/out" "$tmp/seed$seed${again:-}"
+    [ $seed = 1 ] && again=b
+done
+check same_seed_same_text same "$tmp/seed1" "$tmp/seed1b"
+check other_seed_other_text eval '! same "$tmp/seed1" "$tmp/seed2b"'
+run run "$m" -p "the end" -n 2 --json
+seed=$(json seed)
+cp "$tmp/out" "$tmp/first"
+run run "$m" -p "the end" -n 2 --json --seed "$seed"
+check told_seed_repeats eval '[ "$(cut -d, -f1 "$tmp/out")" = "$(cut -d, -f1 "$tmp/first")" ]'
+run run "$m" -p "x" --temp -1
+check negative_temperature refused 2 "--temp"
+
+# ---- interrupts and broken output
+${RUNNER:-} "$TINYLLM" run "$m" -p "the end" -n -1 -c 1000000 --ignore-eos >"$tmp/out" 2>"$tmp/err" &
+pid=$!
+for _ in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do [ "$(wc -c <"$tmp/out")" -gt 50 ] && break; sleep 0.1; done
+kill -INT $pid
+rc=0; wait $pid || rc=$?
+check interrupt_ends_cleanly eval 'exits 0 && err_has "# stopped: interrupted" && grep -qE "$figures" "$tmp/err" && [ -s "$tmp/out" ]'
+if [ -c /dev/full ]; then
+    rc=0; ${RUNNER:-} "$TINYLLM" run "$m" -p "the end" -n 1000 -q >/dev/full 2>"$tmp/err" || rc=$?
+    : >"$tmp/out"
+    check disk_full refused 1 "No space left"
+else
+    echo "skip disk_full: no /dev/full"
+fi
+
+# ---- logits
+ids="1 2 3 5 8 13 21 34 55 89 144 233"
+run logits "$m" --ids "$ids" --out "$tmp/whole"
+check logits_size eval 'exits 0 && silent out && [ "$(wc -c <"$tmp/whole")" = $((12 * 400 * 4)) ]'
+for chunk in 1 3 5; do
+    run logits "$m" --ids "$ids" --chunk $chunk -t 1 --out "$tmp/cut"
+    check "logits_chunk_$chunk" same "$tmp/whole" "$tmp/cut"
+done
+run logits "$m" --ids "1,2,3,5 , 8" --exact --kv f32 -q --out "$tmp/exact"
+check logits_exact eval 'exits 0 && silent err && [ "$(wc -c <"$tmp/exact")" = $((5 * 400 * 4)) ] && ! cmp -s "$tmp/exact" "$tmp/whole"'
+cp "$tmp/whole" "$tmp/cut"
+run logits "$m" --ids "1 400" --out "$tmp/cut"
+check id_outside_vocabulary eval 'refused 2 "token id 400 is outside the vocabulary, 0..399" && same "$tmp/whole" "$tmp/cut"'
+for bad in "" "1 x" "-1" "1.5" "99999999999"; do
+    run logits "$m" --ids="$bad" --out "$tmp/cut"
+    check "bad_ids_'$bad'" eval 'refused 2 id && same "$tmp/whole" "$tmp/cut"'
+done
+run logits "$m" --ids 1 --out "$tmp/no/folder"
+check logits_no_folder refused 1 "no/folder"
+check no_leftovers eval '! ls "$tmp" | grep -q "\.tmp\."'
+
+# ---- perplexity
+i=0
+while [ $i -lt 12 ]; do echo "the end and $i the other, he is sitting on 12 worn stones"; i=$((i + 1)); done >"$text"
+run perplexity "$g" -f "$text" -c 32 --chunks 3 --json
+cp "$tmp/out" "$tmp/ppl"
+check perplexity_json eval 'exits 0 && json_is chunks 3 && json_is tokens 45 && [ "$(wc -l <"$tmp/out")" = 1 ]'
+run perplexity "$g" -f "$text" -c 32 --chunks 3 --json -t 1 -q
+check perplexity_one_thread eval 'silent err && same "$tmp/out" "$tmp/ppl"'
+run perplexity "$g" -f "$text" -c 32 --chunks 3
+check perplexity_text eval 'grep -qE "^perplexity [0-9.]+ \+/- [0-9.]+ \(3 windows of 32, 45 tokens scored\)$" "$tmp/out" && err_has "begin-of-text"'
+run perplexity "$m" -f "$all" -c 65536
+check text_too_short refused 1 "one window of -c 65536 needs 65536"
+# The definition once more, from logits: the second window, whose first token is replaced by the begin-of-text token.
+run tokenize "$g" -f "$text" --json
+if [ "$rc" = 0 ]; then
+    list=$(sed 's/.*"ids": \[\([^]]*\)\].*/\1/' "$tmp/out" | tr -d ',' | tr ' ' '\n')
+    window() { echo "1 $(echo "$list" | sed -n "$(($1 * 32 + 2)),$(($1 * 32 + 32))p" | tr '\n' ' ')"; }
+    for w in 0 1 2; do
+        run logits "$g" --ids "$(window $w)" --out "$tmp/w" -q
+        window $w | tr ' ' '\n' | grep . | sed 's/^/id /' >>"$tmp/nll"
+        od -An -v -t f4 -w1600 "$tmp/w" | sed 's/^/x /' >>"$tmp/nll"
+    done
+    awk '$1 == "id" { if (rows) { n = rows = 0 } id[n++] = $2 }
+         $1 == "x" { r = rows++; if (r < 16 || r == 31) next
+                     top = -1e30; sum = 0
+                     for (i = 2; i <= NF; i++) if ($i > top) top = $i
+                     for (i = 2; i <= NF; i++) sum += exp($i - top)
+                     v = top + log(sum) - $(id[r + 1] + 2); s += v; s2 += v * v; c++ }
+         END { m = s / c; printf "%.6g %.5g %d\n", exp(m), exp(m) * sqrt((s2 / c - m * m) / (c - 1)), c }' "$tmp/nll" >"$tmp/want"
+    cp "$tmp/ppl" "$tmp/out"
+    printf '%.6g %.5g %d\n' "$(json perplexity)" "$(json stderr)" "$(json tokens)" >"$tmp/got"
+    near() { paste -d ' ' "$tmp/want" "$tmp/got" | awk '{ d = $1 / $4 - 1; e = $2 / $5 - 1; exit !(d * d < 1e-8 && e * e < 1e-6 && $3 == $6) }'; }
+    check perplexity_by_definition near
+else
+    echo "FAIL perplexity_by_definition: tokenize failed"
+fi
