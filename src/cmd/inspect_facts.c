@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * inspect_facts.c: the arithmetic behind `tinyllm inspect`. It needs no support for the model's architecture: keys that
+ * all architectures name alike are enough. Products are checked; what cannot be known stays -1. */
+#include <stdarg.h>
+#include <string.h>
+#include "cmd/inspect_facts.h"
+
+#define DEFAULT_CONTEXT 4096
+#define BATCH_ROWS 512                /* rows a session computes at once by default */
+#define MAX_PLAUSIBLE (INT64_C(1) << 40)
+
+TL_PRINTF(2, 3)
+static void note(tl_facts *f, const char *fmt, ...) {
+    if (f->n_notes == TL_MAX_NOTES) return;
+    va_list args;
+    va_start(args, fmt);
+    vsnprintf(f->notes[f->n_notes++], sizeof f->notes[0], fmt, args);
+    va_end(args);
+}
+
+/* a * b, or -1 if one is unknown or the product is not sensible. */
+static int64_t times(int64_t a, int64_t b) {
+    size_t product;
+    if (a < 0 || b < 0 || !tl_mul_size((size_t)a, (size_t)b, &product) || product > INT64_MAX / 4) return -1;
+    return (int64_t)product;
+}
+
+static int64_t plus(int64_t a, int64_t b) { return a < 0 || b < 0 || a > INT64_MAX - b ? -1 : a + b; }
+
+/* "<architecture>.<suffix>"; 0 if there is no architecture or it is too long. */
+static int arch_key(const tl_facts *f, const char *suffix, char *key, size_t n) {
+    if (!f->arch.p || memchr(f->arch.p, 0, f->arch.n) || f->arch.n + strlen(suffix) + 2 > n) return 0;
+    snprintf(key, n, "%.*s.%s", (int)f->arch.n, f->arch.p, suffix);
+    return 1;
+}
+
+static int is_integer(enum tl_gguf_type t) {
+    return t != TL_GGUF_STR && t != TL_GGUF_ARR && t != TL_GGUF_F32 && t != TL_GGUF_F64 && t != TL_GGUF_BOOL;
+}
+
+/* A count from lo on. Arrays (one value per layer) give their largest element and, in *sum, all of it. */
+static int64_t count(tl_facts *f, const tl_gguf *g, const char *suffix, int64_t lo, int64_t *sum) {
+    char key[300];
+    const tl_gguf_kv *kv = arch_key(f, suffix, key, sizeof key) ? tl_gguf_find(g, key) : NULL;
+    int64_t max = -1, total = 0;
+    if (sum) *sum = -1;
+    if (!kv) return -1;
+    if (!is_integer(kv->type == TL_GGUF_ARR ? kv->elem : kv->type)) {
+        note(f, "%s is not an integer", suffix);
+        return -1;
+    }
+    for (uint64_t i = 0; i < kv->n; i++) {
+        int64_t v = tl_gguf_int_at(kv, i);
+        if (v < lo || v > MAX_PLAUSIBLE) {
+            if (v < lo) note(f, "%s is %lld: at least %lld is needed", suffix, (long long)v, (long long)lo);
+            else note(f, "%s is %lld: no model is that large", suffix, (long long)v);
+            return -1;
+        }
+        if (v > max) max = v;
+        total = plus(total, v);
+    }
+    if (kv->type == TL_GGUF_ARR && f->layers > 0 && kv->n != (uint64_t)f->layers)
+        note(f, "%s has %llu values for %lld layers", suffix, (unsigned long long)kv->n, (long long)f->layers);
+    if (sum && kv->type == TL_GGUF_ARR) *sum = total;
+    return max;
+}
+
+static void gather_counts(tl_facts *f, const tl_gguf *g) {
+    int64_t kv_sum;
+    f->layers = count(f, g, "block_count", 1, NULL);
+    f->embd = count(f, g, "embedding_length", 1, NULL);
+    f->ff = count(f, g, "feed_forward_length", 0, NULL);
+    f->heads = count(f, g, "attention.head_count", 1, NULL);
+    f->kv_heads = count(f, g, "attention.head_count_kv", 0, &kv_sum);
+    f->key_len = count(f, g, "attention.key_length", 1, NULL);
+    f->value_len = count(f, g, "attention.value_length", 1, NULL);
+    f->experts = count(f, g, "expert_count", 0, NULL);
+    f->experts_used = count(f, g, "expert_used_count", 0, NULL);
+    f->trained_ctx = count(f, g, "context_length", 1, NULL);
+    f->vocab = count(f, g, "vocab_size", 1, NULL);
+    const tl_gguf_kv *tokens = tl_gguf_find(g, "tokenizer.ggml.tokens");
+    if (tokens && tokens->type == TL_GGUF_ARR) f->vocab = (int64_t)tokens->n;
+    if (f->kv_heads < 0) f->kv_heads = f->heads;
+    if (f->heads > 0 && f->kv_heads > 0 && f->heads % f->kv_heads)
+        note(f, "%lld heads do not divide into %lld key/value heads", (long long)f->heads, (long long)f->kv_heads);
+    if (f->heads > 0 && f->embd > 0 && f->key_len < 0) {
+        if (f->embd % f->heads == 0) f->key_len = f->embd / f->heads;
+        else note(f, "embedding_length %lld does not divide into %lld heads", (long long)f->embd, (long long)f->heads);
+    }
+    if (f->value_len < 0) f->value_len = f->key_len;
+    f->kv_heads_all = kv_sum >= 0 ? kv_sum : times(f->kv_heads, f->layers);
+}
+
+static int ends_with(tl_slice s, const char *end) {
+    size_t n = strlen(end);
+    return s.n >= n && memcmp(s.p + s.n - n, end, n) == 0;
+}
+
+static int contains(tl_slice s, const char *part) {
+    size_t n = strlen(part);
+    for (size_t i = 0; i + n <= s.n; i++)
+        if (memcmp(s.p + i, part, n) == 0) return 1;
+    return 0;
+}
+
+/* Bytes of a tensor that decoding one token reads: a row of a table that is looked up (of the token embedding too,
+ * which is read whole besides if it is also the head), the chosen experts of a mixture, else all. */
+static int64_t bytes_read(const tl_facts *f, const tl_gguf_tensor *t) {
+    int64_t bytes = (int64_t)t->bytes, row = bytes;
+    for (int i = 1; i < 4; i++) row /= t->dims[i];
+    if (tl_slice_is(t->name, "token_embd.weight")) return f->tied ? bytes + row : row;
+    if (tl_slice_is(t->name, "position_embd.weight") || tl_slice_is(t->name, "per_layer_token_embd.weight")) return row;
+    if (contains(t->name, "_exps.") && f->experts > 0 && f->experts_used >= 0 && f->experts_used < f->experts)
+        return (int64_t)((double)bytes * (double)f->experts_used / (double)f->experts);
+    return bytes;
+}
+
+static void gather_tensors(tl_facts *f, const tl_gguf *g) {
+    f->tied = !tl_gguf_tensor_find(g, "output.weight") && tl_gguf_tensor_find(g, "token_embd.weight");
+    f->bytes_per_token = g->n_tensors ? 0 : -1;
+    for (uint64_t i = 0; i < g->n_tensors; i++) {
+        const tl_gguf_tensor *t = &g->tensors[i];
+        f->parameters += t->dims[0] * t->dims[1] * t->dims[2] * t->dims[3];
+        f->tensor_bytes += (int64_t)t->bytes;
+        f->type_tensors[t->type]++;
+        f->type_bytes[t->type] += (int64_t)t->bytes;
+        f->bytes_per_token += bytes_read(f, t);
+        if (f->vocab < 0 && t->n_dims == 2 && ends_with(t->name, "token_embd.weight")) f->vocab = t->dims[1];
+    }
+}
+
+/* Activations of a full batch and one row of logits, in float32: about what a session's scratch takes. */
+static int64_t scratch(const tl_facts *f) {
+    int64_t heads = plus(times(f->heads, f->key_len), times(f->kv_heads, plus(f->key_len, f->value_len)));
+    int64_t row = plus(plus(times(f->embd, 4), times(f->ff, 2)), heads);
+    return times(plus(times(row, BATCH_ROWS), f->vocab), 4);
+}
+
+void tl_facts_gather(tl_facts *f, const tl_gguf *g, int64_t context) {
+    *f = (tl_facts){0};
+    tl_gguf_str(g, "general.architecture", &f->arch, NULL);
+    tl_gguf_str(g, "general.name", &f->name, NULL);
+    gather_counts(f, g);
+    gather_tensors(f, g);
+    f->kv_bytes_per_pos = times(times(f->kv_heads_all, plus(f->key_len, f->value_len)), 2);
+    f->context = f->trained_ctx > 0 && f->trained_ctx < DEFAULT_CONTEXT ? f->trained_ctx : DEFAULT_CONTEXT;
+    if (context > 0) f->context = context;
+    f->kv_bytes = times(f->kv_bytes_per_pos, f->context);
+    f->scratch_bytes = scratch(f);
+    f->memory_bytes = g->n_tensors ? plus(plus(f->tensor_bytes, f->kv_bytes), f->scratch_bytes) : -1;
+    if (context > 0 && f->trained_ctx > 0 && context > f->trained_ctx)
+        note(f, "a context of %lld is more than the model was trained for", (long long)context);
+}
