@@ -1,0 +1,569 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Every vector operation at every level this CPU runs, against references in double with bounds derived from the number
+ * of roundings. All buffers end at an unreadable page. What is promised bit for bit (quantization, KV conversion,
+ * independence of neighbours) is compared bit for bit. */
+#include <float.h>
+#include <math.h>
+#include <sys/mman.h>
+#include <unistd.h>
+#include "half.h"
+#include "kernels.h"
+#include "test.h"
+
+#define EPS 0x1p-24   /* of one float rounding, relative */
+
+static tl_kernels K;
+#define EACH_LEVEL for (int lv_ = 0; level_at(&lv_); lv_++)
+
+/* Fills K for the first level from *i on that the CPU has and that has operations of its own here. */
+static int level_at(int *i) {
+    static tl_kernels last;
+    const size_t vec = offsetof(tl_kernels, quantize_q8);
+    for (; tl_levels[*i].name; ++*i) {
+        if (tl_levels[*i].needs & ~tl_cpu_features()) continue;
+        tl_kernels_init(&K, *i);
+        if (*i == 0 || memcmp((char *)&K + vec, (char *)&last + vec, sizeof K - vec)) break;
+    }
+    last = K;
+    return tl_levels[*i].name != NULL;
+}
+
+/* ---- memory and numbers ------------------------------------------------------------------------------------------- */
+
+#define SLOTS 8
+#define SLOT_BYTES (1 << 20)
+
+/* The last bytes before an unreadable page; each slot is one buffer, filled with a pattern. */
+static void *guarded(int slot, size_t bytes) {
+    static char *base[SLOTS];
+    const size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    if (!base[slot]) {
+        base[slot] = mmap(NULL, SLOT_BYTES + page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        if (base[slot] == MAP_FAILED || mprotect(base[slot] + SLOT_BYTES, page, PROT_NONE)) exit(2);
+    }
+    if (bytes > SLOT_BYTES) exit(2);
+    return memset(base[slot] + SLOT_BYTES - bytes, 0xa5, bytes);
+}
+static float *floats(int slot, int n) { return guarded(slot, (size_t)n * sizeof(float)); }
+
+static uint64_t seed = 1;
+static uint32_t rnd(void) {
+    seed ^= seed << 13, seed ^= seed >> 7, seed ^= seed << 17;
+    return (uint32_t)(seed >> 32);
+}
+static int below(int n) { return (int)(rnd() % (uint32_t)n); }
+static float uniform(void) { return (float)((int32_t)rnd() * 0x1p-31); }
+
+static float *randoms(int slot, int n, float range) {
+    float *x = floats(slot, n);
+    for (int i = 0; i < n; i++) x[i] = uniform() * range;
+    return x;
+}
+static float *copy(int slot, const float *x, int n) { return memcpy(floats(slot, n), x, (size_t)n * sizeof *x); }
+static int same_bits(const void *a, const void *b, size_t n) { return !memcmp(a, b, n); }
+
+static const int sizes[] = {1, 2, 3, 4, 5, 7, 8, 9, 13, 15, 16, 17, 23, 31, 32, 33, 47, 48, 49, 63, 64, 65, 66, 67, 128, 200, 576,
+                            640, 2048};
+#define N_SIZES ((int)(sizeof sizes / sizeof *sizes))
+
+/* ---- quantization --------------------------------------------------------------------------------------------------- */
+
+/* The definition in kernels.h, for one block. */
+static void reference_block(const float *x, int8_t *q, float *d, float *ds, int16_t *s) {
+    float amax = 0;
+    int bad = 0;
+    for (int i = 0; i < 32; i++) {
+        if (!isfinite(x[i])) bad = 1;
+        amax = fmaxf(amax, fabsf(x[i]));
+    }
+    memset(q, 0, 32);
+    s[0] = s[1] = 0;
+    *d = *ds = bad ? NAN : 0;
+    if (bad || !isfinite(127.0f / amax)) return;
+    for (int i = 0; i < 32; i++) {
+        volatile float scaled = x[i] * (127.0f / amax);
+        q[i] = (int8_t)nearbyintf(scaled);
+        s[i / 16] = (int16_t)(s[i / 16] + q[i]);
+    }
+    *d = amax / 127.0f;
+    *ds = *d * (float)(s[0] + s[1]);
+}
+
+static void reference_quantize(const float *x, int k, uint8_t *act, int n, int t) {
+    const int j = t / TL_ACT_TILE, T = tl_act_tile_n(n, j), i = t % TL_ACT_TILE;
+    for (int b = 0; b < k / 32; b++) {
+        uint8_t *p = act + tl_act_tile_at(k, j) + (size_t)b * (size_t)T * TL_ACT_Q8_BYTES;
+        int8_t q[32];
+        int16_t s[2];
+        float d, ds;
+        reference_block(x + b * 32, q, &d, &ds, s);
+        memcpy(p + i * 32, q, 32);
+        memcpy(p + T * 32 + i * 4, &d, 4);
+        memcpy(p + T * 36 + i * 4, &ds, 4);
+        memcpy(p + T * 40 + i * 4, s, 4);
+    }
+}
+
+/* A block of one of many kinds. */
+static void hard_block(float *x, int kind) {
+    static const float tops[] = {FLT_MAX, FLT_MIN, 1e-38f, 1e-45f, 3.8e-37f, 3.7e-37f, 3.6e-37f, 1e30f, 127, 254, 1};
+    const float top = kind < 11 ? tops[kind] : ldexpf(1 + fabsf(uniform()), below(60) - 30);
+    for (int i = 0; i < 32; i++) x[i] = uniform() * top;
+    x[below(32)] = below(2) ? top : -top;
+    if (kind >= 8 && kind < 11)   /* ties */
+        for (int i = 1; i < 32; i++) x[i] = top * ((float)below(253) - 126.5f) / 127;
+    if (kind == 11) memset(x, 0, 32 * sizeof *x);
+    if (kind == 12) for (int i = 0; i < 32; i++) x[i] = -0.0f;
+    if (kind == 13) x[below(32)] = NAN;
+    if (kind == 14) x[below(32)] = -NAN;
+    if (kind == 15) x[below(32)] = INFINITY;
+    if (kind == 16) x[below(32)] = -INFINITY;
+    if (kind == 17) x[0] = INFINITY, x[31] = NAN;
+}
+
+static int same_act(const uint8_t *a, const uint8_t *b, size_t n) {
+    for (size_t i = 0; i < n; i += 4) {   /* NaN may have any payload */
+        float x, y;
+        memcpy(&x, a + i, 4);
+        memcpy(&y, b + i, 4);
+        if (memcmp(&x, &y, 4) && !(isnan(x) && isnan(y))) return 0;
+    }
+    return 1;
+}
+
+static void quantize(void) {
+    static const int ks[] = {32, 64, 96, 576, 640, 2048}, ns[] = {1, 2, 15, 16, 17, 35};
+    EACH_LEVEL for (int a = 0; a < 6; a++) for (int b = 0; b < 6; b++) {
+        const int k = ks[a], n = ns[b];
+        const size_t bytes = tl_act_q8_bytes(k, n);
+        uint8_t *act = guarded(0, bytes), *want = guarded(1, bytes);
+        for (int t = n - 1; t >= 0; t -= 1 + n / 4) {
+            float *x = floats(2, k);
+            for (int i = 0; i < k; i += 32) hard_block(x + i, below(24));
+            K.quantize_q8(x, k, act, n, t);
+            reference_quantize(x, k, want, n, t);
+        }
+        CHECKF(same_act(act, want, bytes), "%s k %d n %d", K.level, k, n);
+    }
+}
+
+/* ---- element-wise ------------------------------------------------------------------------------------------------- */
+
+static void dot(void) {
+    EACH_LEVEL for (int j = 0; j < N_SIZES; j++) {
+        const int n = sizes[j];
+        float *a = randoms(0, n, 2), *b = randoms(1, n, 3);
+        double want = 0, mass = 0;
+        for (int i = 0; i < n; i++) want += (double)a[i] * b[i], mass += fabs((double)a[i] * b[i]);
+        const float got = K.dot_f32(a, b, n);
+        CHECKF(fabs(got - want) <= (n / 4 + 8) * EPS * mass, "%s n %d: %g, want %g", K.level, n, got, want);
+        a[below(n)] = NAN;
+        CHECKF(isnan(K.dot_f32(a, b, n)), "%s n %d: NaN lost", K.level, n);
+    }
+}
+
+static void norm(void) {
+    EACH_LEVEL for (int j = 0; j < N_SIZES; j++) for (int kind = 0; kind < 4; kind++) {
+        const int n = sizes[j];
+        const float range[] = {1, 1e-15f, 1e15f, 30};
+        float *x = randoms(0, n, range[kind]), *w = kind & 1 ? NULL : randoms(1, n, 2), *y = floats(2, n);
+        double s = 0;
+        for (int i = 0; i < n; i++) s += (double)x[i] * x[i];
+        K.rms_norm(y, x, w, n, 1e-5f);
+        int bad = 0;
+        for (int i = 0; i < n; i++) {
+            const double want = x[i] * (w ? w[i] : 1) / sqrt(s / n + (double)1e-5f);
+            if (!(fabs(y[i] - want) <= (n / 8 + 12) * EPS * fabs(want) + FLT_MIN)) bad++;
+        }
+        CHECKF(!bad, "%s n %d kind %d: %d values", K.level, n, kind, bad);
+        float *z = copy(3, x, n);
+        K.rms_norm(z, z, w, n, 1e-5f);
+        CHECKF(same_bits(y, z, (size_t)n * 4), "%s n %d: in place differs", K.level, n);
+        x[below(n)] = NAN;
+        K.rms_norm(y, x, w, n, 1e-5f);
+        for (int i = 0; i < n; i++) CHECKF(isnan(y[i]), "%s n %d: NaN lost at %d", K.level, n, i);
+    }
+}
+
+static void add_scale(void) {
+    EACH_LEVEL for (int j = 0; j < N_SIZES; j++) {
+        const int n = sizes[j];
+        const float *x = randoms(0, n, 1e3f), *before = randoms(1, n, 1);
+        float *y = copy(2, before, n), a = uniform();
+        K.add(y, x, n);
+        for (int i = 0; i < n; i++) CHECKF(y[i] == before[i] + x[i], "%s add n %d at %d", K.level, n, i);
+        y = copy(2, before, n);
+        K.scale(y, a, n);
+        for (int i = 0; i < n; i++) CHECKF(y[i] == before[i] * a, "%s scale n %d at %d", K.level, n, i);
+    }
+}
+
+static double silu_exact(double y) { return y / (1 + exp(-y)); }
+static double gelu_z2(double y) { return 2 * sqrt(2 / 3.14159265358979323846) * (y + 0.044715 * y * y * y); }
+
+/* Relative error: exp of an argument with c roundings errs by c * EPS * |argument|, the rest is a few ulp. Where the
+ * exponential overflows or vanishes (beyond +-87) the result may be off by that much of y. */
+static void check_gate(const char *what, void (*fn)(float *, const float *, int), const float *x, int n) {
+    float *y = copy(1, x, n), *u = randoms(2, n, 2);
+    fn(y, u, n);
+    for (int i = 0; i < n; i++) {
+        const double v = x[i], z = what[0] == 's' ? v : gelu_z2(v);
+        const double want = (what[0] == 's' ? silu_exact(v) : v / (1 + exp(-z))) * u[i];
+        const double bound = (8 + 4 * fmin(fabs(z), 90)) * EPS * fabs(want) + 1e-37 * (fabs(v * u[i]) + 1);
+        CHECKF(fabs(y[i] - want) <= bound, "%s %s(%.9g): %.9g, want %.9g", K.level, what, v, y[i] / u[i], want / u[i]);
+    }
+}
+
+static void gates(void) {
+    EACH_LEVEL {
+        for (int j = 0; j < N_SIZES; j++) {
+            const float *x = randoms(0, sizes[j], 8);
+            check_gate("silu", K.silu_mul, x, sizes[j]);
+            check_gate("gelu", K.gelu_mul, x, sizes[j]);
+        }
+        float *x = floats(0, 8192);
+        for (int i = 0; i < 4096; i++) {   /* dense to +-100, and every size from 2^-100 to 2^60 */
+            x[2 * i] = ((float)i - 2048) / 20.48f;
+            x[2 * i + 1] = ldexpf(1 + fabsf(uniform()), i % 160 - 100) * (i & 1 ? -1.0f : 1.0f);
+        }
+        check_gate("silu", K.silu_mul, x, 8192);
+        check_gate("gelu", K.gelu_mul, x, 8192);
+        for (int g = 0; g < 2; g++) for (int n = 1; n < 20; n++) {
+            void (*fn)(float *, const float *, int) = g ? K.gelu_mul : K.silu_mul;
+            float y[20] = {0}, u[20];
+            for (int i = 0; i < 20; i++) u[i] = 1;
+            y[n / 2] = INFINITY, y[n - 1] = NAN;
+            fn(y, u, n);
+            CHECKF(isnan(y[n - 1]), "%s gate %d: NaN lost", K.level, g);
+            if (n > 2) CHECKF(y[n / 2] == INFINITY, "%s gate %d (Inf): %g", K.level, g, y[n / 2]);
+            y[0] = 1, u[0] = NAN;
+            fn(y, u, n);
+            CHECKF(isnan(y[0]), "%s gate %d: NaN of u lost", K.level, g);
+        }
+    }
+}
+
+static void rotate(void) {
+    EACH_LEVEL for (int n = 2; n <= 130; n += 2) for (int kind = 0; kind < 2; kind++) {
+        const float *x = randoms(0, n, 4);
+        float *cs = floats(1, n), *y = copy(2, x, n);
+        for (int i = 0; i < n; i += 2) cs[i] = cosf((float)i), cs[i + 1] = sinf((float)i);
+        K.rope(y, cs, n, kind);
+        for (int i = 0; i < n / 2; i++) {
+            const int p = kind == TL_ROPE_NEOX ? i : 2 * i, q = kind == TL_ROPE_NEOX ? i + n / 2 : 2 * i + 1;
+            const double c = cs[2 * i], s = cs[2 * i + 1], bound = 4 * EPS * (fabs(x[p]) + fabs(x[q]));
+            CHECKF(fabs(y[p] - (x[p] * c - x[q] * s)) <= bound && fabs(y[q] - (x[p] * s + x[q] * c)) <= bound,
+                   "%s n_rot %d kind %d pair %d", K.level, n, kind, i);
+        }
+    }
+}
+
+static double lse_exact(const float *x, int n) {
+    double max = -INFINITY, s = 0;
+    for (int i = 0; i < n; i++) max = fmax(max, x[i]);
+    for (int i = 0; i < n; i++) s += exp(x[i] - max);
+    return max + log(s);
+}
+
+static void log_sum(void) {
+    EACH_LEVEL for (int j = 0; j <= N_SIZES; j++) for (int kind = 0; kind < 4; kind++) {
+        const int n = j < N_SIZES ? sizes[j] : 100003;
+        const float range[] = {15, 0, 3000, 90};
+        float *x = randoms(0, n, range[kind]);
+        for (int i = 0; kind == 3 && i < n; i++) x[i] -= 20000;
+        const double got = K.log_sum_exp(x, n), want = lse_exact(x, n);
+        CHECKF(fabs(got - want) < 1e-5, "%s n %d kind %d: %.9g, want %.9g", K.level, n, kind, got, want);
+        if (n > 1) {
+            x[0] = -INFINITY;
+            CHECKF(fabs(K.log_sum_exp(x, n) - lse_exact(x, n)) < 1e-5, "%s n %d: with -inf", K.level, n);
+        }
+        x[n - 1] = INFINITY;
+        CHECKF(K.log_sum_exp(x, n) == INFINITY, "%s n %d: with +inf", K.level, n);
+        x[n / 2] = NAN;
+        CHECKF(isnan(K.log_sum_exp(x, n)), "%s n %d: NaN beside +inf", K.level, n);
+        for (int i = 0; i < n; i++) x[i] = -INFINITY;
+        CHECKF(isnan(K.log_sum_exp(x, n)), "%s n %d: all -inf", K.level, n);
+        x[below(n)] = NAN;
+        CHECKF(isnan(K.log_sum_exp(x, n)), "%s n %d: NaN among -inf", K.level, n);
+    }
+}
+
+/* ---- attention ------------------------------------------------------------------------------------------------------ */
+
+#define MAX_Q 40
+#define PAGES 3
+
+/* Queries, their visible range over all PAGES, and the running state. */
+typedef struct job {
+    int hd, nq, kv;
+    float softcap;
+    int lo[MAX_Q], hi[MAX_Q];
+    float *q, *k, *v;              /* [nq][hd], [positions][hd] as float, rounded to f16 if kv is */
+    char *page_k[PAGES], *page_v[PAGES];
+    float m[MAX_Q], s[MAX_Q];
+    float *acc;
+} job;
+
+static float *heap(int n) { return aligned_alloc(64, ((size_t)n * 4 + 63) / 64 * 64); }
+
+static void job_init(job *j, int hd, int nq, int kv, float softcap) {
+    const int n = PAGES * TL_KV_PAGE;
+    const size_t bytes = (size_t)K.kv[kv].bytes_per_page_row * (size_t)hd * TL_KV_PAGE;
+    *j = (job){.hd = hd, .nq = nq, .kv = kv, .softcap = softcap};
+    j->q = heap(nq * hd), j->acc = heap(nq * hd), j->k = heap(n * hd), j->v = heap(n * hd);
+    for (int i = 0; i < nq * hd; i++) j->q[i] = uniform() * 3 / sqrtf((float)hd);
+    for (int p = 0; p < PAGES; p++) j->page_k[p] = guarded(2 * p, bytes), j->page_v[p] = guarded(2 * p + 1, bytes);
+    for (int i = 0; i < n * hd; i++) {
+        j->k[i] = uniform() * 4, j->v[i] = uniform() * 2;
+        if (kv == TL_KV_F16) j->k[i] = tl_f16_to_f32(tl_f32_to_f16(j->k[i])), j->v[i] = tl_f16_to_f32(tl_f32_to_f16(j->v[i]));
+    }
+    for (int i = 0; i < nq; i++) j->lo[i] = 0, j->hi[i] = n;
+}
+static void job_free(job *j) { free(j->q), free(j->k), free(j->v), free(j->acc); }
+
+static void job_store(job *j) {
+    for (int p = 0; p < PAGES * TL_KV_PAGE; p++) {
+        K.kv[j->kv].put_k(j->page_k[p / TL_KV_PAGE], j->k + p * j->hd, j->hd, p % TL_KV_PAGE);
+        K.kv[j->kv].put_v(j->page_v[p / TL_KV_PAGE], j->v + p * j->hd, j->hd, p % TL_KV_PAGE);
+    }
+}
+
+/* Queries [from, from + n) over pages [p0, p1), from the initial state, into m, s and acc at from. */
+static void job_run(job *j, int from, int n, int p0, int p1) {
+    static float scratch[MAX_Q * TL_KV_PAGE] __attribute__((aligned(64)));
+    int32_t lo[MAX_Q], hi[MAX_Q];
+    for (int i = from; i < from + n; i++) {
+        j->m[i] = -INFINITY, j->s[i] = 0;
+        memset(j->acc + i * j->hd, 0, (size_t)j->hd * 4);
+    }
+    for (int p = p0; p < p1; p++) {
+        for (int i = 0; i < n; i++) lo[i] = j->lo[from + i] - p * TL_KV_PAGE, hi[i] = j->hi[from + i] - p * TL_KV_PAGE;
+        for (int i = 0; i < n; i++) if (lo[i] < 0) lo[i] = 0;
+        for (int i = 0; i < n; i++) if (hi[i] > TL_KV_PAGE) hi[i] = TL_KV_PAGE;
+        K.kv[j->kv].attn(&(tl_attn_args){j->q + from * j->hd, n, j->hd, j->page_k[p], j->page_v[p], lo, hi, j->m + from,
+                                         j->s + from, j->acc + from * j->hd, j->softcap, scratch});
+    }
+}
+
+/* A score has hd roundings, amplified by exp; a weight a few more; a sum one for each position and page. */
+static void check_query(job *j, int i, const char *what) {
+    const int n = PAGES * TL_KV_PAGE, lo = j->lo[i], hi = j->hi[i], hd = j->hd;
+    double score[PAGES * TL_KV_PAGE], max = -INFINITY, sum = 0, mass = 0;
+    float *out = guarded(7, (size_t)hd * 4);
+    for (int p = lo; p < hi; p++) {
+        double m = 0;
+        score[p] = 0;
+        for (int d = 0; d < hd; d++) {
+            const double x = (double)j->q[i * hd + d] * j->k[p * hd + d];
+            score[p] += x, m += fabs(x);
+        }
+        if (j->softcap > 0) score[p] = j->softcap * tanh(score[p] / j->softcap);
+        max = fmax(max, score[p]), mass = fmax(mass, m);
+    }
+    for (int p = lo; p < hi; p++) sum += exp(score[p] - max);
+    K.attn_finish(out, j->acc + i * hd, j->s[i], hd);
+    const double bound = (2 * (hd / 4 + 8) * mass + n + 64) * EPS * 2 + 1e-30;
+    for (int d = 0; d < hd; d++) {
+        double want = 0;
+        for (int p = lo; p < hi; p++) want += exp(score[p] - max) / sum * j->v[p * hd + d];
+        CHECKF(fabs(out[d] - want) <= bound, "%s %s kv %d hd %d nq %d query %d [%d, %d) dim %d: %g, want %g", K.level, what,
+               j->kv, hd, j->nq, i, lo, hi, d, out[d], want);
+    }
+}
+
+/* Random ranges with all the shapes that matter. */
+static void hard_range(job *j, int i) {
+    const int n = PAGES * TL_KV_PAGE, a = below(n), b = below(n);
+    switch (below(8)) {
+    case 0: j->lo[i] = j->hi[i] = a; break;                              /* sees nothing */
+    case 1: j->lo[i] = a, j->hi[i] = a + 1; break;                       /* one position */
+    case 2: j->lo[i] = 0, j->hi[i] = n; break;
+    case 3: j->lo[i] = 0, j->hi[i] = a + 1; break;                       /* causal */
+    case 4: j->lo[i] = 60, j->hi[i] = 70; break;                         /* a window over a page's end */
+    case 5: j->lo[i] = a & ~63, j->hi[i] = j->lo[i] + 64; break;
+    default: j->lo[i] = a < b ? a : b, j->hi[i] = a < b ? b : a; break;
+    }
+}
+
+static void attention(void) {
+    static const int hds[] = {16, 32, 48, 64, 80, 96, 128, 144, 256, 512}, nqs[] = {1, 2, 3, 4, 5, 6, 7, 8, 13, 40};
+    EACH_LEVEL for (int c = 0; c < 40; c++) {
+        job j;
+        job_init(&j, hds[c / 4], nqs[(c * 7 + c / 10) % 10], c & 1, c & 2 ? 5 : 0);
+        for (int i = 0; i < j.nq; i++) hard_range(&j, i);
+        for (int p = 0; p < PAGES * TL_KV_PAGE; p++) {   /* what nobody sees is poisoned */
+            int seen = 0;
+            for (int i = 0; i < j.nq; i++) seen |= p >= j.lo[i] && p < j.hi[i];
+            for (int d = 0; d < j.hd && !seen; d++) j.k[p * j.hd + d] = j.v[p * j.hd + d] = p & 1 ? NAN : -INFINITY;
+        }
+        job_store(&j);
+        job_run(&j, 0, j.nq, 0, PAGES);
+        for (int i = 0; i < j.nq; i++) check_query(&j, i, "attn");
+        job alone = j;
+        alone.acc = heap(j.nq * j.hd);
+        for (int i = 0; i < j.nq; i++) job_run(&alone, i, 1, 0, PAGES);
+        CHECKF(same_bits(alone.m, j.m, (size_t)j.nq * 4) && same_bits(alone.s, j.s, (size_t)j.nq * 4)
+               && same_bits(alone.acc, j.acc, (size_t)(j.nq * j.hd) * 4), "%s hd %d nq %d: alone differs", K.level, j.hd, j.nq);
+        free(alone.acc);
+        job_free(&j);
+    }
+}
+
+/* Pages split between two states that are merged, also where one of them has seen nothing. */
+static void merge(void) {
+    EACH_LEVEL for (int c = 0; c < 16; c++) {
+        job j;
+        job_init(&j, c & 4 ? 64 : 80, 12, c & 1, 0);
+        for (int i = 0; i < j.nq; i++) hard_range(&j, i);
+        job_store(&j);
+        job b = j;
+        b.acc = heap(j.nq * j.hd);
+        const int cut = c & 2 ? 1 : 2;
+        job_run(&j, 0, j.nq, 0, cut);
+        job_run(&b, 0, j.nq, cut, PAGES);
+        for (int i = 0; i < j.nq; i++) {
+            const float s = j.s[i];
+            const int none = b.m[i] == -INFINITY;
+            K.attn_merge(&j.m[i], &j.s[i], j.acc + i * j.hd, b.m[i], b.s[i], b.acc + i * j.hd, j.hd);
+            CHECKF(!none || s == j.s[i], "%s: merging nothing changed s", K.level);
+            CHECKF(j.lo[i] < j.hi[i] || (j.m[i] == -INFINITY && j.s[i] == 0), "%s: two empty states", K.level);
+            check_query(&j, i, "merge");
+        }
+        free(b.acc);
+        job_free(&j);
+    }
+}
+
+/* A NaN or Inf in q, K or V reaches the queries that see it, all their values for q and K, and nobody else. */
+static void attention_faults(void) {
+    EACH_LEVEL for (int c = 0; c < 24; c++) {
+        job j;
+        job_init(&j, 48, 9, c & 1, c & 2 ? 30 : 0);
+        const int where = c / 4 % 3, at = below(PAGES * TL_KV_PAGE), dim = below(48);
+        const float fault = c < 12 || where < 2 ? NAN : INFINITY;
+        for (int i = 0; i < j.nq; i++) hard_range(&j, i);
+        j.lo[4] = at, j.hi[4] = at + 1;
+        if (where == 0) j.q[4 * j.hd + dim] = fault;
+        if (where == 1) j.k[at * j.hd + dim] = fault;
+        if (where == 2) j.v[at * j.hd + dim] = fault;
+        job_store(&j);
+        job_run(&j, 0, j.nq, 0, PAGES);
+        for (int i = 0; i < j.nq; i++) {
+            float out[48];
+            const int hit = where == 0 ? i == 4 : j.lo[i] <= at && at < j.hi[i];
+            if (!hit) { check_query(&j, i, "fault elsewhere"); continue; }
+            K.attn_finish(out, j.acc + i * j.hd, j.s[i], j.hd);
+            for (int d = 0; d < j.hd; d++)
+                if (where < 2 || d == dim) CHECKF(!isfinite(out[d]), "%s fault %d lost in query %d", K.level, where, i);
+            float m = -INFINITY, s = 0, acc[48] = {0};
+            K.attn_merge(&m, &s, acc, j.m[i], j.s[i], j.acc + i * j.hd, j.hd);
+            CHECKF(!isfinite(acc[dim]), "%s fault %d lost in a merge", K.level, where);
+        }
+        job_free(&j);
+    }
+}
+
+/* Conversion is exact and touches one position. */
+static void put(void) {
+    EACH_LEVEL for (int c = 0; c < 12; c++) {
+        const int hd = 16 * (1 + below(20)), at = below(TL_KV_PAGE), n = hd * TL_KV_PAGE;
+        float *x = randoms(0, hd, 2);
+        const float hard[] = {65504, 65519.9f, 65520, -1e9f, INFINITY, -INFINITY, NAN, -0.0f, 6e-8f, 3e-8f, 2.9e-8f, 6.1e-5f};
+        for (int i = 0; i < hd; i += 2) x[i] = i < 24 ? hard[i / 2] : ldexpf(uniform(), -below(30));
+        uint16_t *k16 = guarded(1, (size_t)n * 2), *v16 = guarded(2, (size_t)n * 2);
+        float *k32 = floats(3, n), *v32 = floats(4, n);
+        K.kv[TL_KV_F16].put_k(k16, x, hd, at), K.kv[TL_KV_F16].put_v(v16, x, hd, at);
+        K.kv[TL_KV_F32].put_k(k32, x, hd, at), K.kv[TL_KV_F32].put_v(v32, x, hd, at);
+        int bad = 0;
+        for (int p = 0; p < TL_KV_PAGE; p++) for (int d = 0; d < hd; d++) {
+            const uint16_t half = p == at ? tl_f32_to_f16(x[d]) : 0xa5a5;
+            uint32_t full = 0xa5a5a5a5;
+            if (p == at) memcpy(&full, x + d, 4);
+            bad += k16[d * TL_KV_PAGE + p] != half || v16[p * hd + d] != half;
+            bad += !same_bits(k32 + d * TL_KV_PAGE + p, &full, 4) || !same_bits(v32 + p * hd + d, &full, 4);
+        }
+        CHECKF(!bad, "%s hd %d at %d: %d values", K.level, hd, at, bad);
+    }
+    CHECK(K.kv[TL_KV_F16].bytes_per_page_row == 2 && K.kv[TL_KV_F32].bytes_per_page_row == 4);
+}
+
+static void finish_empty(void) {
+    EACH_LEVEL for (int hd = 16; hd <= 96; hd += 16) {
+        const float *acc = randoms(0, hd, 1);
+        float *out = floats(1, hd);
+        K.attn_finish(out, acc, 0, hd);
+        for (int d = 0; d < hd; d++) CHECKF(out[d] == 0, "%s: s = 0 gives %g", K.level, out[d]);
+    }
+}
+
+/* ---- products with float activations -------------------------------------------------------------------------------- */
+
+/* rows r0..r1 of a small matrix of any type whose last row ends at the guard page. */
+static void check_product(const tl_gemm *g, int type, int k, int n) {
+    enum { ROWS = 4, R0 = 1, STRIDE = 7 };
+    const tl_type_info *t = tl_type_info_get((uint32_t)type);
+    const size_t row = (size_t)(k / t->elems) * (size_t)t->bytes;
+    uint8_t *w = guarded(0, row * ROWS), *scratch = guarded(3, TL_GEMM_SCRATCH(k));
+    for (size_t i = 0; i < row * ROWS; i++) w[i] = (uint8_t)rnd();
+    float *wide = heap(k), *x = randoms(1, n * k, 2), *y = floats(2, n * STRIDE), *z = floats(4, n * STRIDE);
+    for (int i = 0; type == TL_TYPE_F32 && i < k * ROWS; i++) {
+        const float v = uniform();
+        memcpy(w + 4 * (size_t)i, &v, 4);
+    }
+    tl_gemm_args a = {w, type, k, R0, ROWS, x, n, y, STRIDE, 0, scratch};
+    for (int i = 0; i < n * STRIDE; i++) y[i] = z[i] = 0.5f;
+    g->run(&a);
+    a.add = 1, a.y = z;
+    g->run(&a);
+    for (int t0 = 0; t0 < n; t0++) for (int r = 0; r < STRIDE; r++) {
+        const float got = y[t0 * STRIDE + r];
+        if (r < R0 || r >= ROWS) { CHECKF(got == 0.5f, "%s %s k %d: wrote row %d", K.level, g->name, k, r); continue; }
+        double want = 0, mass = 0;
+        tl_dequantize(type, w + row * (size_t)r, wide, k);
+        for (int i = 0; i < k; i++) want += (double)wide[i] * x[t0 * k + i], mass += fabs((double)wide[i] * x[t0 * k + i]);
+        if (!isfinite(mass)) { CHECKF(!isfinite(got), "%s %s k %d: %g", K.level, g->name, k, got); continue; }
+        if (mass > FLT_MAX) continue;
+        CHECKF(fabs(got - want) <= (k / 4 + 8) * EPS * mass + k * 1e-38, "%s %s k %d n %d: %g, want %g", K.level, g->name, k, n,
+               got, want);
+        CHECKF(z[t0 * STRIDE + r] == 0.5f + got, "%s %s k %d: add", K.level, g->name, k);
+        float one[ROWS];
+        tl_gemm_args b = {w, type, k, r, r + 1, x + t0 * k, 1, one, ROWS, 0, scratch};
+        g->run(&b);
+        CHECKF(same_bits(one + r, &got, 4), "%s %s k %d: token %d of %d differs alone", K.level, g->name, k, t0, n);
+    }
+    free(wide);
+}
+
+static void products(void) {
+    EACH_LEVEL for (int type = 0; type < TL_N_TYPES; type++) {
+        const tl_type_info *t = tl_type_info_get((uint32_t)type);
+        if (!t || (t->kind != TL_KIND_FLOAT && t->kind != TL_KIND_QUANT)) {
+            CHECKF(!K.exact[type].run && !K.gemm[type].run, "%s: product of type %d", K.level, type);
+            continue;
+        }
+        const tl_gemm *g = &K.exact[type];
+        CHECKF(g->run && g->act == TL_ACT_F32 && g->rows == 1 && !g->pack && g->name, "%s %s", K.level, t->name);
+        if (t->kind == TL_KIND_QUANT)
+            for (int i = 1; i <= 4; i++) check_product(g, type, t->elems * i * i, 2 * i - 1);
+        else
+            for (int j = 0; j < N_SIZES; j++) check_product(&K.gemm[type], type, sizes[j], 1 + j % 9);
+    }
+}
+
+int main(void) {
+    RUN(quantize);
+    RUN(dot);
+    RUN(norm);
+    RUN(add_scale);
+    RUN(gates);
+    RUN(rotate);
+    RUN(log_sum);
+    RUN(put);
+    RUN(attention);
+    RUN(merge);
+    RUN(attention_faults);
+    RUN(finish_empty);
+    RUN(products);
+    return tl_test_end();
+}
