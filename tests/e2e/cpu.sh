@@ -1,54 +1,50 @@
+#!/bin/sh
 # SPDX-License-Identifier: MIT
-# tinyllm cpu: the report, its JSON form, and levels that are wrong or not of this CPU.
-bin=${TINYLLM:-./tinyllm}
+# tinyllm cpu: the report, its JSON form, and levels that do not exist or are not of this CPU.
+. tests/e2e/lib.inc
 unset TINYLLM_CPU
-out=$(mktemp) err=$(mktemp)
-trap 'rm -f "$out" "$err"' EXIT
-# check NAME COMMAND...: the command must succeed
-check() {
-    name=$1; shift
-    if "$@"; then echo "ok $name"; else echo "FAIL $name: $(head -c 200 "$err")"; fi
-}
-# exits CODE ARGS...: tinyllm cpu ARGS ends with CODE; its output is in $out and $err
-exits() { want=$1; shift; "$bin" cpu "$@" >"$out" 2>"$err"; [ $? = "$want" ]; }
-one_line_about() { [ ! -s "$out" ] && [ "$(wc -l <"$err")" = 1 ] && grep -q "^tinyllm: .*$1" "$err"; }
-in_use() { grep -q "^level  *$1: $2" "$out"; }
 
-check cpu_report exits 0
-check cpu_no_status [ ! -s "$err" ]
-best=$(sed -n 's/^level  *\([a-z0-9]*\): the best.*/\1/p' "$out")
-check cpu_best_level [ -n "$best" ]
-check cpu_all_types [ "$(grep -c ' tl_gemm_' "$out")" = 18 ]
-check cpu_kernel_of_best grep -q "^  q8_0 .*tl_gemm_q8_0.*$best" "$out"
-check cpu_scalar exits 0 --cpu scalar
-check cpu_scalar_in_use in_use scalar 'set by --cpu'
-check cpu_scalar_kernels [ "$(grep -c 'tl_gemm_[a-z0-9_]*_scalar .*portable C' "$out")" = 18 ]
-export TINYLLM_CPU=scalar
-check cpu_env exits 0
-check cpu_env_in_use in_use scalar 'set by TINYLLM_CPU'
-check cpu_option_beats_env exits 0 --cpu "$best"
-check cpu_option_in_use in_use "$best" 'set by --cpu'
-export TINYLLM_CPU=avx9
-check cpu_env_unknown exits 2
-check cpu_env_unknown_line one_line_about 'TINYLLM_CPU.*avx9.*scalar'
-unset TINYLLM_CPU
-check cpu_option_unknown exits 2 --cpu nope
-check cpu_extra_word exits 2 word
-exits 0
-for level in $(sed -n 's/^  \([a-z0-9]*\)  *no: the CPU lacks.*/\1/p' "$out"); do
-    check "cpu_refuses_$level" exits 2 --cpu "$level"
-    check "cpu_refuses_${level}_line" one_line_about "$level.*lacks"
-done
-check cpu_json exits 0 --json
-if command -v python3 >/dev/null; then
-    python3 - "$out" "$best" >"$err" 2>&1 <<'END'
+uses() { exits 0 && silent err && grep -q "^level  *$1: $2" "$tmp/out"; }
+kernels() { [ "$(grep -c " tl_gemm_$1" "$tmp/out")" = 18 ]; }   # FLOAT and QUANT rows of types.def
+json_valid() {
+    python3 - "$tmp/out" "$best" <<'END'
 import json, sys
 r = json.load(open(sys.argv[1]))
-assert r["level"] == sys.argv[2] and len(r["types"]) == 18 and r["levels"][0] == {"name": "scalar", "usable": True, "lacks": []}
+assert r["level"] == sys.argv[2] and r["levels"][0] == {"name": "scalar", "usable": True, "lacks": []}
 assert 1 <= r["threads"]["usable"] <= r["threads"]["online"]
-assert all(t["kernel"].startswith("tl_gemm_") and t["rows"] >= 1 for t in r["types"])
+assert len(r["types"]) == 18 and all(t["kernel"].startswith("tl_gemm_") and t["rows"] >= 1 for t in r["types"])
 END
-    check cpu_json_content [ $? = 0 ]
-else
-    echo "skip cpu_json_content: no python3"
-fi
+}
+
+run cpu
+best=$(sed -n 's/^level  *\([a-z0-9]*\): .*/\1/p' "$tmp/out")
+lacking=$(sed -n 's/^  \([a-z0-9]*\)  *no: the CPU lacks.*/\1/p' "$tmp/out")
+check best uses "$best" "the best"
+check kernels_of_best kernels
+check q8_0_at_best grep -q "^  q8_0 .*tl_gemm_q8_0.*$best" "$tmp/out"
+run cpu --cpu scalar
+check option uses scalar "set by --cpu"
+check kernels_of_scalar kernels '[a-z0-9_]*_scalar .*portable C'
+
+export TINYLLM_CPU=scalar
+run cpu
+check env uses scalar "set by TINYLLM_CPU"
+run cpu --cpu "$best"
+check option_beats_env uses "$best" "set by --cpu"
+export TINYLLM_CPU=
+run cpu
+check empty_env uses "$best" "the best"
+export TINYLLM_CPU=avx9
+run cpu
+check unknown_env refused 2 'TINYLLM_CPU: no CPU level "avx9"; there are scalar'
+unset TINYLLM_CPU
+run cpu --cpu nope
+check unknown_option refused 2 '--cpu: no CPU level "nope"'
+for level in $lacking; do
+    run cpu --cpu "$level"
+    check "refuses_$level" refused 2 "this CPU cannot run level $level: it lacks"
+done
+
+run cpu --json
+check json_level json_is level "$best"
+if command -v python3 >/dev/null; then check json_valid json_valid; else echo "skip json_valid: no python3"; fi
