@@ -132,7 +132,7 @@ int tl_adds_bos(const tl_model *m);        /* TL_ADD_BOS puts a BOS */
 
 /* Releases only whole UTF-8 characters of a text that arrives in pieces. Start with {0}. */
 typedef struct tl_utf8_stream { char held[4]; int n; } tl_utf8_stream;
-/* Adds n bytes; writes what is complete to out (room for n + 4 * 3 bytes), returns its length. Bytes that can never
+/* Adds n bytes; writes what is complete to out (room for 3 * n + 3 bytes), returns its length. Bytes that can never
  * become a character come out as U+FFFD, once per maximal wrong part. Call with n = 0 and end = 1 to flush. */
 size_t tl_utf8_push(tl_utf8_stream *u, const char *bytes, size_t n, int end, char *out);
 

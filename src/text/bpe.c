@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * bpe.c: byte-level byte pair encoding (Sennrich et al. 2016; bytes as in GPT-2). A text is cut by the pre-tokenizer, a
+ * piece starts as single bytes, and the listed pair that comes first in the list of merges is joined again and again.
+ * Vocabularies spell every byte as a printable character: 0x21-0x7E, 0xA1-0xAC and 0xAE-0xFF as the code point of the
+ * same number, the other 68 in order as U+0100 and up. */
+#include <string.h>
+#include "text/merge.h"
+#include "text/vocab.h"
+
+enum { MAX_PROBES = 512, MAX_SPELLED = 1 << 12 };
+
+int tl_bpe_byte(int32_t cp) {
+    if (cp < 0 || cp > 0x143) return -1;
+    if (cp <= 0xFF) return cp <= 0x20 || (cp >= 0x7F && cp <= 0xA0) || cp == 0xAD ? -1 : cp;
+    if (cp <= 0x120) return cp - 0x100;
+    return cp == 0x143 ? 0xAD : cp - 0x121 + 0x7F;
+}
+
+/* Spells n bytes the way pieces are spelled; out has room for 2 * n. */
+static size_t spell(const char *p, size_t n, char *out) {
+    size_t len = 0;
+    for (size_t i = 0; i < n; i++) {
+        unsigned b = (unsigned char)p[i], cp = b;
+        if (b <= 0x20) cp = 0x100 + b;
+        else if (b >= 0x7F && b <= 0xA0) cp = 0x121 + b - 0x7F;
+        else if (b == 0xAD) cp = 0x143;
+        if (cp < 0x80) {
+            out[len++] = (char)cp;
+        } else {
+            out[len++] = (char)(0xC0 | cp >> 6);
+            out[len++] = (char)(0x80 | (cp & 0x3F));
+        }
+    }
+    return len;
+}
+
+/* The slot of a pair or the free one where it belongs; NULL after MAX_PROBES. */
+static tl_merge *merge_slot(const tl_tokenizer *t, uint32_t left, uint32_t right) {
+    uint64_t h = ((uint64_t)left << 32 | right) * 0x9E3779B97F4A7C15u;
+    h = (h ^ h >> 32) * 0xD6E8FEB86659FD93u;
+    uint32_t i = (uint32_t)(h >> 32) & t->merge_mask;
+    for (int probe = 0; probe < MAX_PROBES; probe++, i = (i + 1) & t->merge_mask) {
+        tl_merge *m = &t->merge[i];
+        if (m->rank == UINT32_MAX || (m->left == left && m->right == right)) return m;
+    }
+    return NULL;
+}
+
+/* One line "left right" of the list. All three pieces must be there; a pair that would make anything but ordinary text
+ * is left out, so no text can be merged into a control token. */
+static int add_merge(tl_tokenizer *t, tl_slice s, uint32_t rank, tl_error *err) {
+    const char *space = s.n > 2 ? memchr(s.p + 1, ' ', s.n - 2) : NULL;
+    int32_t left = -1, right = -1, both = -1;
+    if (space && s.n - 1 <= t->longest && s.n <= MAX_SPELLED) {
+        char joined[MAX_SPELLED];
+        size_t n = (size_t)(space - s.p), rest = s.n - n - 1;
+        memcpy(joined, s.p, n);
+        memcpy(joined + n, space + 1, rest);
+        left = tl_piece_find(t, joined, n);
+        right = tl_piece_find(t, joined + n, rest);
+        both = tl_piece_find(t, joined, n + rest);
+    }
+    if (left < 0 || right < 0 || both < 0)
+        return tl_fail(err, TL_E_FORMAT, "merge %u \"%.*s\" needs pieces that are not in the vocabulary", rank,
+                       (int)(s.n < 80 ? s.n : 80), s.p);
+    if (!tl_is_text(t, (uint32_t)left) || !tl_is_text(t, (uint32_t)right) || !tl_is_text(t, (uint32_t)both)) return TL_OK;
+    tl_merge *m = merge_slot(t, (uint32_t)left, (uint32_t)right);
+    if (!m) return tl_fail(err, TL_E_FORMAT, "the vocabulary's merges are made to collide in a hash table");
+    if (m->rank == UINT32_MAX) *m = (tl_merge){(uint32_t)left, (uint32_t)right, rank, (uint32_t)both};
+    return TL_OK;
+}
+
+static int set_pretok(tl_tokenizer *t, tl_slice name, tl_error *err) {
+    t->pre = tl_pretok_find(name);
+    if (t->pre) return TL_OK;
+    t->pre = tl_pretok_fallback();
+    tl_buf b = {0};
+    if (name.n == 0) tl_buf_str(&b, "the file does not name its pre-tokenizer");
+    else tl_buf_fmt(&b, "unknown pre-tokenizer \"%.*s\"", (int)(name.n < 80 ? name.n : 80), name.p);
+    tl_buf_fmt(&b, "; using %s, which may cut texts differently from what the model was trained on", t->pre->name);
+    t->warning = b.p;
+    return b.failed ? tl_fail(err, TL_E_MEMORY, "out of memory: a warning") : TL_OK;
+}
+
+int tl_bpe_init(tl_tokenizer *t, const tl_vocab_source *src, tl_error *err) {
+    int rc = set_pretok(t, src->pre, err);
+    if (rc != TL_OK) return rc;
+    for (int b = 0; b < 256; b++) {
+        char c = (char)b, out[2];
+        int32_t id = tl_piece_find(t, out, spell(&c, 1, out));
+        t->byte_id[b] = id >= 0 && tl_is_text(t, (uint32_t)id) ? id : -1;
+    }
+    if (src->n_merges >= UINT32_MAX / 4) return tl_fail(err, TL_E_UNSUPPORTED, "the vocabulary has too many merges");
+    size_t n = 16;
+    while (n < src->n_merges + src->n_merges / 2) n *= 2;
+    t->merge = tl_alloc_n(n, sizeof *t->merge, "the table of merges", err);
+    if (!t->merge) return TL_E_MEMORY;
+    memset(t->merge, 0xFF, n * sizeof *t->merge);
+    t->merge_mask = (uint32_t)(n - 1);
+    for (uint32_t i = 0; i < src->n_merges && rc == TL_OK; i++) rc = add_merge(t, src->merges[i], i, err);
+    return rc;
+}
+
+static uint32_t pair_rank(const void *user, const tl_symbol *a, const tl_symbol *b, int32_t *id) {
+    if (a->id < 0 || b->id < 0) return TL_NO_KEY;
+    const tl_merge *m = merge_slot(user, (uint32_t)a->id, (uint32_t)b->id);
+    if (!m) return TL_NO_KEY;
+    *id = (int32_t)m->id;
+    return m->rank;
+}
+
+/* A byte that is no token: unk, or what stands for U+FFFD if there is no unk or it is a control token. */
+static int put_missing(const tl_tokenizer *t, unsigned char byte, tl_sink *out, tl_error *err) {
+    const int32_t *id = t->byte_id;
+    if (t->unk >= 0 && t->type[t->unk] != TL_TOK_CONTROL) {
+        tl_sink_put(out, t->unk);
+    } else if (id[0xEF] >= 0 && id[0xBF] >= 0 && id[0xBD] >= 0) {
+        tl_sink_put(out, id[0xEF]);
+        tl_sink_put(out, id[0xBF]);
+        tl_sink_put(out, id[0xBD]);
+    } else {
+        return tl_fail(err, TL_E_UNSUPPORTED, "the vocabulary has no token for byte 0x%02x and none for unknown text", byte);
+    }
+    return TL_OK;
+}
+
+static int encode_piece(const tl_tokenizer *t, tl_merger *m, const char *p, size_t n, tl_sink *out, tl_error *err) {
+    if (t->pre->flags & TL_PRE_WHOLE && n <= t->longest && n <= MAX_SPELLED) {
+        char spelled[2 * MAX_SPELLED];
+        int32_t id = tl_piece_find(t, spelled, spell(p, n, spelled));
+        if (id >= 0 && tl_is_text(t, (uint32_t)id)) {
+            tl_sink_put(out, id);
+            return TL_OK;
+        }
+    }
+    int rc = tl_merger_reset(m, n, err);
+    if (rc != TL_OK) return rc;
+    for (size_t i = 0; i < n; i++) tl_merger_add(m, (uint32_t)i, 1, t->byte_id[(unsigned char)p[i]]);
+    if (n > 1) rc = tl_merger_run(m, pair_rank, t, err);
+    else m->sym[0].next = UINT32_MAX;
+    for (uint32_t i = 0; rc == TL_OK && i != UINT32_MAX; i = m->sym[i].next) {
+        if (m->sym[i].id >= 0) tl_sink_put(out, m->sym[i].id);
+        else rc = put_missing(t, (unsigned char)p[m->sym[i].at], out, err);
+    }
+    return rc;
+}
+
+int tl_bpe_encode(const tl_tokenizer *t, tl_merger *m, const char *p, size_t n, tl_sink *out, tl_error *err) {
+    int rc = TL_OK;
+    for (const char *end = p + n; p < end && rc == TL_OK;) {
+        size_t len = t->pre->split(p, end);
+        rc = encode_piece(t, m, p, len, out, err);
+        p += len;
+    }
+    return rc;
+}

@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * tokenizer.c: the functions of text.h: makes a tokenizer, takes special tokens out of a text and gives the rest to the
+ * model (bpe.c, spm.c), and turns ids back into bytes.
+ *
+ * Special tokens: at every position the longest one wins. User-defined ones are found in every text, control and unknown
+ * ones only with TL_PARSE_SPECIAL, unused ones never.
+ * The space SentencePiece puts in front goes to the first stretch of ordinary text, whatever special tokens stand before
+ * it, and to no other; decoding takes it away from the first piece of ordinary text. */
+#include <string.h>
+#include "base/utf8.h"
+#include "text/merge.h"
+#include "text/vocab.h"
+
+static int init(tl_tokenizer *t, const tl_vocab_source *src, tl_error *err) {
+    if (tl_slice_is(src->model, "gpt2")) t->model = TL_TEXT_BPE;
+    else if (tl_slice_is(src->model, "llama")) t->model = TL_TEXT_SPM;
+    else
+        return tl_fail(err, TL_E_UNSUPPORTED, "unknown tokenizer model \"%.*s\" (there are gpt2 and llama)",
+                       (int)(src->model.n < 80 ? src->model.n : 80), src->model.n ? src->model.p : "");
+    int rc = tl_vocab_init(t, src, err);
+    if (rc == TL_OK) rc = tl_special_init(t, err);
+    if (rc == TL_OK) rc = t->model == TL_TEXT_BPE ? tl_bpe_init(t, src, err) : tl_spm_init(t, src, err);
+    if (rc != TL_OK) return rc;
+    int spm = t->model == TL_TEXT_SPM;
+    t->add_bos = src->add_bos >= 0 ? src->add_bos : spm || t->pre->flags & TL_PRE_BOS;
+    t->add_eos = src->add_eos > 0;
+    t->add_space_prefix = spm && src->add_space_prefix != 0;
+    return TL_OK;
+}
+
+tl_tokenizer *tl_tokenizer_new(const tl_vocab_source *src, tl_error *err) {
+    tl_tokenizer *t = tl_alloc_n(1, sizeof *t, "the tokenizer", err);
+    if (t && init(t, src, err) != TL_OK) {
+        tl_tokenizer_free(t);
+        t = NULL;
+    }
+    return t;
+}
+
+void tl_tokenizer_free(tl_tokenizer *t) {
+    if (!t) return;
+    tl_free(t->warning);
+    tl_free(t->text);
+    tl_free(t->at);
+    tl_free(t->type);
+    tl_free(t->score);
+    tl_free(t->slot);
+    tl_free(t->special);
+    tl_free(t->special_text);
+    tl_free(t->merge);
+    tl_free(t->joint);
+    tl_free(t);
+}
+
+void tl_sink_put(tl_sink *s, int32_t id) {
+    if (s->bos >= 0) {
+        int32_t bos = s->bos;
+        s->bos = -1;
+        if (id != bos) tl_sink_put(s, bos);
+    }
+    if (s->n < s->cap) s->ids[s->n] = id;
+    s->n++;
+    s->last = id;
+}
+
+int tl_tokenizer_encode(const tl_tokenizer *t, const char *text, size_t len, int flags, int32_t *ids, int cap, tl_error *err) {
+    if (len > INT32_MAX / 4) return tl_fail(err, TL_E_ARGUMENT, "text of %zu bytes is too long to tokenize at once", len);
+    tl_sink out = {.ids = ids, .cap = ids ? cap : 0, .bos = -1, .last = -1};
+    int add = flags & TL_ADD_BOS, all = flags & TL_PARSE_SPECIAL, prefix = t->add_space_prefix, rc = TL_OK;
+    if (add && t->add_bos) out.bos = t->bos;
+    tl_merger m = {0};
+    const char *start = text, *end = text + len;   /* [start, p): ordinary text */
+    for (const char *p = text; rc == TL_OK && len; p++) {
+        size_t n = 0;
+        int32_t id = p < end ? tl_special_match(t, p, end, all, &n) : -1;
+        if (id < 0 && p < end) continue;
+        if (p > start) {
+            size_t part = (size_t)(p - start);
+            if (t->model == TL_TEXT_BPE) rc = tl_bpe_encode(t, &m, start, part, &out, err);
+            else rc = tl_spm_encode(t, &m, start, part, prefix, &out, err);
+            prefix = 0;
+        }
+        if (p == end) break;
+        if (rc == TL_OK) tl_sink_put(&out, id);
+        start = p + n;
+        p = start - 1;
+    }
+    tl_merger_free(&m);
+    if (rc != TL_OK) return rc;
+    if (out.bos >= 0) tl_sink_put(&out, out.bos);
+    if (add && t->add_eos && t->eos >= 0 && out.last != t->eos) tl_sink_put(&out, t->eos);
+    return (int)out.n;
+}
+
+/* ---- ids to text ------------------------------------------------------------------------------------------------------- */
+
+/* Appends to out[cap]; counts what does not fit. */
+typedef struct writer { char *out; size_t cap, n; } writer;
+
+static void put(writer *w, const char *p, size_t n) {
+    if (w->n < w->cap) memcpy(w->out + w->n, p, n < w->cap - w->n ? n : w->cap - w->n);
+    w->n += n;
+}
+
+/* Bytes of a piece of byte-level BPE. A character that stands for no byte is kept as it is. */
+static void put_bpe(writer *w, const char *p, uint32_t n) {
+    for (uint32_t i = 0; i < n;) {
+        int32_t cp;
+        size_t len = tl_utf8_next(p + i, n - i, &cp);
+        int byte = tl_bpe_byte(cp);
+        char c = (char)byte;
+        if (byte >= 0) put(w, &c, 1);
+        else put(w, p + i, len);
+        i += (uint32_t)len;
+    }
+}
+
+static void put_spm(writer *w, const char *p, uint32_t n) {
+    uint32_t from = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        if (n - i < 3 || memcmp(p + i, TL_SPM_SPACE, 3) != 0) continue;
+        put(w, p + from, i - from);
+        put(w, " ", 1);
+        i += 2;
+        from = i + 1;
+    }
+    put(w, p + from, n - from);
+}
+
+/* drop_space: without the space the piece starts with. */
+static void put_token(const tl_tokenizer *t, uint32_t id, int special, int drop_space, writer *w) {
+    uint32_t n;
+    const char *p = tl_piece_at(t, id, &n);
+    uint8_t type = t->type[id];
+    if (!tl_is_text(t, id)) {
+        if (special) put(w, p, n);
+    } else if (t->model == TL_TEXT_BPE) {
+        if (type == TL_TOK_NORMAL) put_bpe(w, p, n);
+        else put(w, p, n);
+    } else if (type == TL_TOK_BYTE) {
+        int byte = tl_spm_byte(p, n);
+        char c = (char)byte;
+        if (byte >= 0) put(w, &c, 1);
+    } else {
+        uint32_t skip = drop_space && n >= 3 && memcmp(p, TL_SPM_SPACE, 3) == 0 ? 3 : 0;
+        put_spm(w, p + skip, n - skip);
+    }
+}
+
+int tl_tokenizer_token_text(const tl_tokenizer *t, int32_t id, char *out, int cap) {
+    writer w = {.out = out, .cap = cap > 0 ? (size_t)cap : 0};
+    if (id >= 0 && (uint32_t)id < t->n) put_token(t, (uint32_t)id, 0, 0, &w);
+    return (int)w.n;
+}
+
+size_t tl_tokenizer_decode(const tl_tokenizer *t, const int32_t *ids, int n, int special, char *out, size_t cap) {
+    writer w = {.out = out, .cap = out ? cap : 0};
+    int drop = t->add_space_prefix;
+    for (int i = 0; i < n; i++) {
+        if (ids[i] < 0 || (uint32_t)ids[i] >= t->n) continue;
+        uint32_t id = (uint32_t)ids[i];
+        put_token(t, id, special, drop, &w);
+        if (t->type[id] == TL_TOK_NORMAL || t->type[id] == TL_TOK_BYTE) drop = 0;
+    }
+    return w.n;
+}
+
+const char *tl_tokenizer_piece(const tl_tokenizer *t, int32_t id) {
+    return id >= 0 && (uint32_t)id < t->n ? t->text + t->at[id] : NULL;
+}
+
+int tl_tokenizer_is_end(const tl_tokenizer *t, int32_t id) {
+    for (int i = 0; i < t->n_end; i++)
+        if (t->end[i] == id) return 1;
+    return 0;
+}
+
+const char *tl_tokenizer_warning(const tl_tokenizer *t) { return t->warning; }
+uint32_t tl_tokenizer_n(const tl_tokenizer *t) { return t->n; }
+int32_t tl_tokenizer_bos(const tl_tokenizer *t) { return t->bos; }
+int32_t tl_tokenizer_eos(const tl_tokenizer *t) { return t->eos; }
+int tl_tokenizer_adds_bos(const tl_tokenizer *t) { return t->add_bos; }

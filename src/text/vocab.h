@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * vocab.h: inside of a tokenizer, shared by the files of text/. */
+#ifndef TL_TEXT_VOCAB_H
+#define TL_TEXT_VOCAB_H
+
+#include "base/base.h"
+#include "text/pretok.h"
+#include "text/text.h"
+
+/* U+2581, what SentencePiece writes for a space. */
+#define TL_SPM_SPACE "\xE2\x96\x81"
+
+enum tl_text_model { TL_TEXT_BPE, TL_TEXT_SPM };
+
+/* A text that is recognised as one token before any other rule. user: in every text, else only where asked for. */
+typedef struct tl_special { const char *p; uint32_t len; int32_t id; int user; } tl_special;
+
+/* Two neighbours that may be joined: rank says when (lowest first). Empty slot: rank == UINT32_MAX. */
+typedef struct tl_merge { uint32_t left, right, rank, id; } tl_merge;
+
+enum { TL_MAX_ENDS = 32 };
+
+struct tl_tokenizer {
+    enum tl_text_model model;
+    const tl_pretok *pre;       /* BPE */
+    char *warning;              /* or NULL */
+    uint32_t n;
+
+    char *text;                 /* all pieces, each followed by a 0 */
+    uint32_t *at;               /* [n + 1]: where in text they start */
+    uint32_t longest;           /* bytes of the longest piece */
+    uint8_t *type;              /* [n] TL_TOK_* */
+    float *score;               /* [n], SPM */
+
+    uint32_t *slot;             /* [slot_mask + 1] pairs {hash, id + 1}: pieces by text, see tl_piece_find */
+    uint32_t slot_mask;
+    uint64_t seed;
+
+    tl_special *special;        /* sorted by text */
+    uint32_t n_special;
+    uint32_t special_from[257]; /* those that start with byte b: [special_from[b], special_from[b + 1]) */
+    char *special_text;         /* SPM: texts of specials that had U+2581 replaced by a space; else NULL */
+
+    int32_t byte_id[256];       /* -1: no such token */
+    tl_merge *merge;            /* [merge_mask + 1], BPE */
+    uint32_t merge_mask;
+    uint64_t *joint;            /* SPM: bits of character pairs that occur within a piece, see tl_spm_init */
+
+    int32_t bos, eos, unk;
+    int add_bos, add_eos, add_space_prefix;
+    int32_t end[TL_MAX_ENDS];
+    int n_end;
+};
+
+static inline const char *tl_piece_at(const tl_tokenizer *t, uint32_t id, uint32_t *len) {
+    *len = t->at[id + 1] - t->at[id] - 1;
+    return t->text + t->at[id];
+}
+
+/* May this token stand for ordinary text? */
+static inline int tl_is_text(const tl_tokenizer *t, uint32_t id) {
+    return t->type[id] == TL_TOK_NORMAL || t->type[id] == TL_TOK_USER || t->type[id] == TL_TOK_BYTE;
+}
+
+/* Id of the piece with these bytes, -1: none. Where several have the same, one that is ordinary text and has the lowest
+ * id. */
+int32_t tl_piece_find(const tl_tokenizer *t, const char *p, size_t n);
+
+/* vocab.c: fills what both models share (pieces, types, table of pieces). */
+int tl_vocab_init(tl_tokenizer *t, const tl_vocab_source *src, tl_error *err);
+
+/* special.c */
+int tl_special_init(tl_tokenizer *t, tl_error *err);
+/* The longest special token that [p, end) starts with, or -1. all: control tokens too, else only user-defined ones. */
+int32_t tl_special_match(const tl_tokenizer *t, const char *p, const char *end, int all, size_t *len);
+
+/* Where token ids go: the first cap of them into ids, all counted. */
+typedef struct tl_sink {
+    int32_t *ids;
+    int cap;
+    int64_t n;
+    int32_t bos;                /* to be put before the first id unless it is the same; -1: no */
+    int32_t last;               /* -1: none yet */
+} tl_sink;
+void tl_sink_put(tl_sink *s, int32_t id);
+
+/* bpe.c */
+int tl_bpe_init(tl_tokenizer *t, const tl_vocab_source *src, tl_error *err);
+/* spm.c */
+int tl_spm_init(tl_tokenizer *t, const tl_vocab_source *src, tl_error *err);
+
+struct tl_merger;
+/* Text without special tokens. */
+int tl_bpe_encode(const tl_tokenizer *t, struct tl_merger *m, const char *p, size_t n, tl_sink *out, tl_error *err);
+/* prefix: put the space in front. */
+int tl_spm_encode(const tl_tokenizer *t, struct tl_merger *m, const char *p, size_t n, int prefix, tl_sink *out, tl_error *err);
+
+/* The byte a character of a byte-level BPE piece stands for, -1: none. */
+int tl_bpe_byte(int32_t cp);
+/* The byte a piece of the form "<0x0A>" stands for, -1: another form. */
+int tl_spm_byte(const char *p, size_t n);
+
+#endif
