@@ -87,7 +87,8 @@ int tl_out_open(tl_out *o, const char *path, tl_error *err) {
 int tl_out_close(tl_out *o, int keep, tl_error *err) {
     if (!o->path) return TL_OK;
     int rc = TL_OK, fault = 0;
-    if (keep && (ferror(o->f) || fflush(o->f) != 0 || (o->tmp && fsync(fileno(o->f)) != 0))) fault = errno ? errno : EIO;
+    if (keep && (ferror(o->f) || fflush(o->f) != 0 || (o->tmp && fsync(fileno(o->f)) != 0)))
+        fault = errno ? errno : EIO;
     if (fclose(o->f) != 0 && keep && !fault) fault = errno;
     if (keep && !fault && o->tmp && rename(o->tmp, o->path) != 0) fault = errno;
     if (fault) rc = tl_fail(err, TL_E_IO, "%s: cannot write: %s", o->path, strerror(fault));

@@ -32,7 +32,7 @@ static int map_fd(tl_map *m, int fd, const char *path, tl_error *err) {
 
 int tl_map_open(tl_map *m, const char *path, tl_error *err) {
     *m = (tl_map){0};
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);   /* non-blocking: a pipe without a writer would hang here */
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);   /* else a pipe without a writer would hang here */
     if (fd < 0) return tl_fail(err, TL_E_IO, "%s: %s", path, strerror(errno));
     int rc = map_fd(m, fd, path, err);
     close(fd);

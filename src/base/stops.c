@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * stops.c: see stops.h. The held text is shorter than the longest stop string between calls, so plain search is fast. */
+ * stops.c: see stops.h. Between calls less than the longest stop string is held, so plain search is fast. */
 #include <string.h>
 #include "base/stops.h"
 

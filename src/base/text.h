@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * text.h: what err.c and json.c share: which bytes of a text are whole UTF-8 characters. Private to base/. */
+ * text.h: which bytes of a text are whole UTF-8 characters. Others include base/utf8.h, which adds code points. */
 #ifndef TL_BASE_TEXT_H
 #define TL_BASE_TEXT_H
 

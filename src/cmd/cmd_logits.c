@@ -82,8 +82,8 @@ const tl_cmd tl_cmd_logits = {
     "MODEL --ids LIST --out FILE [options]",
     "  tinyllm logits model.gguf --ids \"1 2 3\" --exact --kv f32 --out logits.bin\n"
     "\n"
-    "The file holds float32, little-endian on all machines this program runs on, [tokens][vocabulary]. It gets its name\n"
-    "only when it is complete. The numbers do not depend on -t or --chunk.\n",
+    "The file holds little-endian float32, [tokens][vocabulary], and gets its name only when it is complete. The\n"
+    "numbers do not depend on -t or --chunk.\n",
     options,
     logits_main,
 };

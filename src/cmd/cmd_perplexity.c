@@ -2,7 +2,7 @@
  *
  * cmd_perplexity.c: how well a model predicts a text. The convention is llama.cpp's, so that numbers compare: the text
  * is cut into windows of n_ctx tokens, each computed from an empty cache; if the tokenizer puts a begin-of-text token
- * first, it replaces the first token of every window; tokens n_ctx/2 .. n_ctx-2 of a window predict their successors. */
+ * first, it replaces the first token of every window; tokens n_ctx/2 .. n_ctx-2 of a window predict the next ones. */
 #include <math.h>
 #include <string.h>
 #include <unistd.h>
@@ -119,7 +119,8 @@ static int run_all(ppl *p, tl_error *err) {
         rc = run_window(p, p->ids + (size_t)i * (size_t)p->n_ctx, err);
         if (live && rc == TL_OK) {
             double left = (tl_now() - start) / (i + 1) * (p->n_chunks - i - 1);
-            fprintf(stderr, "\r\033[K# window %d of %d, perplexity %.4f, %.0f s left", i + 1, p->n_chunks, exp(mean(p)), left);
+            fprintf(stderr, "\r\033[K# window %d of %d, perplexity %.4f, %.0f s left", i + 1, p->n_chunks, exp(mean(p)),
+                    left);
             fflush(stderr);
         }
     }
@@ -180,8 +181,8 @@ const tl_cmd tl_cmd_perplexity = {
     "MODEL -f TEXT [options]",
     "  tinyllm perplexity model.gguf -f wiki.test.txt --chunks 40\n"
     "\n"
-    "Windows of -c tokens, the second half of each scored, as llama.cpp does it; lower is better. \"tokens\" in the JSON\n"
-    "form counts the scored ones, \"stderr\" is the standard error of the perplexity.\n",
+    "Windows of -c tokens, the second half of each scored, as llama.cpp does it; lower is better. In the JSON form\n"
+    "\"tokens\" counts the scored ones and \"stderr\" is the standard error of the perplexity.\n",
     options,
     ppl_main,
 };

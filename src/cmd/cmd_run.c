@@ -58,7 +58,7 @@ typedef struct run {
     double begun, shown;     /* times of the prompt's start and of the last progress line (0: none is visible) */
 } run;
 
-/* ---- the prompt ---------------------------------------------------------------------------------------------------- */
+/* ---- the prompt -------------------------------------------------------------------------------------------------- */
 
 static char *read_prompt(const run_args *a, size_t *n, tl_error *err) {
     if (a->prompt) {
@@ -67,7 +67,8 @@ static char *read_prompt(const run_args *a, size_t *n, tl_error *err) {
     }
     if (a->file && strcmp(a->file, "-") != 0) return tl_read_file(a->file, n, err);
     if (!a->file && isatty(STDIN_FILENO)) {
-        tl_fail(err, TL_E_ARGUMENT, "run: no prompt; give -p TEXT, -f FILE, or text on standard input (-f - to type it)");
+        tl_fail(err, TL_E_ARGUMENT,
+                "run: no prompt; give -p TEXT, -f FILE, or text on standard input (-f - to type it)");
         return NULL;
     }
     return tl_read_stream(stdin, "standard input", n, err);
@@ -92,11 +93,12 @@ static int check_fit(const run *r, tl_error *err) {
     int ctx = tl_session_ctx(r->s);
     if (r->n_prompt <= ctx) return TL_OK;
     int64_t room = r->a.n >= 0 ? r->a.n : 256;
-    return tl_fail(err, TL_E_CONTEXT, "the prompt has %d tokens, the context %d; -c %lld would hold it and %lld new ones",
-                   r->n_prompt, ctx, (long long)(r->n_prompt + room), (long long)room);
+    return tl_fail(err, TL_E_CONTEXT,
+                   "the prompt has %d tokens, the context %d; -c %lld would hold it and %lld new ones", r->n_prompt,
+                   ctx, (long long)(r->n_prompt + room), (long long)room);
 }
 
-/* ---- showing the text ------------------------------------------------------------------------------------------------ */
+/* ---- showing the text -------------------------------------------------------------------------------------------- */
 
 /* Adds bytes to the text and prints what is complete; end: nothing follows. Sets finish when a stop text appears. */
 static int show(run *r, const char *bytes, int n, int end, tl_error *err) {
@@ -123,12 +125,13 @@ static int show_token(run *r, int32_t id, tl_error *err) {
     if (!all) return TL_E_MEMORY;
     int rc = TL_OK;
     tl_token_text(r->m, id, all, n);
-    for (int at = 0; at < n && rc == TL_OK; at += PIECE) rc = show(r, all + at, n - at < PIECE ? n - at : PIECE, 0, err);
+    for (int at = 0; at < n && rc == TL_OK; at += PIECE)
+        rc = show(r, all + at, n - at < PIECE ? n - at : PIECE, 0, err);
     tl_free(all);
     return rc;
 }
 
-/* ---- computing ---------------------------------------------------------------------------------------------------------- */
+/* ---- computing --------------------------------------------------------------------------------------------------- */
 
 static int prefill_progress(void *user, double done) {
     run *r = user;
@@ -189,7 +192,7 @@ static int generate(run *r, tl_error *err) {
     return show(r, NULL, 0, 1, err);
 }
 
-/* ---- figures --------------------------------------------------------------------------------------------------------------- */
+/* ---- figures ----------------------------------------------------------------------------------------------------- */
 
 static double rate(double n, double seconds) { return seconds > 0 ? n / seconds : 0; }
 
@@ -211,8 +214,8 @@ static void print_figures(const run *r) {
         tl_status("stopped: the context of %d tokens is full (-c N for more)", tl_session_ctx(r->s));
     if (r->finish == CANCELLED) tl_status("stopped: interrupted");
     tl_status("load %.0f ms | prefill %d tok, %.4g tok/s | decode %d tok, %.4g tok/s, %.3g GB/s read | seed %lld",
-              r->load * 1e3, r->n_prefilled, rate(r->n_prefilled, r->prefill), r->n_tokens, rate(r->n_decoded, r->decode), gb_per_second(r),
-              (long long)tl_sampler_seed(r->smp));
+              r->load * 1e3, r->n_prefilled, rate(r->n_prefilled, r->prefill), r->n_tokens,
+              rate(r->n_decoded, r->decode), gb_per_second(r), (long long)tl_sampler_seed(r->smp));
 }
 
 static int print_json(run *r, tl_error *err) {
@@ -246,7 +249,7 @@ static int print_json(run *r, tl_error *err) {
     return rc;
 }
 
-/* ---- the command -------------------------------------------------------------------------------------------------------------- */
+/* ---- the command ------------------------------------------------------------------------------------------------- */
 
 static int check_args(const run_args *a, tl_error *err) {
     if (a->prompt && a->file) return tl_fail(err, TL_E_ARGUMENT, "run: -p and -f cannot be given together");
@@ -311,9 +314,10 @@ const tl_cmd tl_cmd_run = {
     "  tinyllm run model.gguf --temp 0 --quiet < question.txt > answer.txt\n"
     "  tinyllm run model.gguf -p \"1, 2, 3,\" --stop 10 --json\n"
     "\n"
-    "Standard output carries the new text alone, without the prompt. Ctrl-C ends it after the token being computed and\n"
-    "still prints the figures; a second one kills. The text ends with the token that means end (\"stop\"), at a stop\n"
-    "text (\"stop\"), after -n tokens (\"length\"), or when the context is full (\"context\"). GB/s counts weights read.\n",
+    "Standard output carries the new text alone, without the prompt. The text ends with the token that means end or\n"
+    "before a --stop text (\"finish\": \"stop\"), after -n tokens (\"length\"), when the context is full (\"context\"),\n"
+    "or with Ctrl-C (\"cancelled\"), which still prints the figures and exits with 0; a second one kills. A prompt\n"
+    "longer than the context is refused. GB/s counts the weights read.\n",
     options,
     run_main,
 };

@@ -34,13 +34,17 @@ static void error_first_wins(void) {
 
 static void error_text_is_printable(void) {
     tl_error e = {0};
-    tl_fail(&e, TL_E_FORMAT, "%s", "a\nb\x1b[31m\t\x7f\xff\xc3(\xc3\xa4\xc2\x9b" "end");
-    CHECKF(strcmp(e.text, "a\\nb\\x1b[31m\\t\\x7f\\xff\\xc3(\xc3\xa4\\xc2\\x9b" "end") == 0, "%s", e.text);
+    tl_fail(&e, TL_E_FORMAT, "%s",
+            "a\nb\x1b[31m\t\x7f\xff\xc3(\xc3\xa4\xc2\x9b"
+            "end");
+    CHECKF(strcmp(e.text, "a\\nb\\x1b[31m\\t\\x7f\\xff\\xc3(\xc3\xa4\\xc2\\x9b"
+                          "end") == 0,
+           "%s", e.text);
 }
 
 static void error_text_is_cut(void) {
     char lots[3000];
-    for (int shift = 0; shift < 3; shift++) {   /* the cut may fall on any byte of a character */
+    for (int shift = 0; shift < 3; shift++) { /* the cut may fall on any byte of a character */
         tl_error e = {0};
         for (size_t i = 0; i + 2 < sizeof lots; i += 2) memcpy(lots + i, "\xc3\xa4", 2);
         lots[sizeof lots - 2] = 0;
@@ -57,7 +61,7 @@ static void error_text_is_cut(void) {
     memset(lots, 'y', sizeof full.text - 1);
     lots[sizeof full.text - 1] = 0;
     tl_fail(&full, TL_E_FORMAT, "%s", lots);
-    CHECK(strcmp(full.text, lots) == 0);   /* exactly full is not cut */
+    CHECK(strcmp(full.text, lots) == 0); /* exactly full is not cut */
 }
 
 static void sizes(void) {
@@ -128,7 +132,7 @@ static void buffer(void) {
     tl_buf_add(&b, "\0x", 2);
     CHECK(b.p[b.n - 2] == 0 && b.p[b.n - 1] == 'x' && b.p[b.n] == 0);
     size_t n = b.n;
-    tl_buf_add(&b, "x", SIZE_MAX - 1);   /* cannot be had: nothing may be read or changed */
+    tl_buf_add(&b, "x", SIZE_MAX - 1); /* cannot be had: nothing may be read or changed */
     CHECK(b.failed && b.n == n && b.p[n - 1] == 'x');
     tl_buf_free(&b);
     CHECK(!b.p && b.n == 0);
@@ -155,9 +159,10 @@ static void json(void) {
     tl_json_end(&j, ']');
     tl_json_bool(&j, "f", 0);
     tl_json_end(&j, '}');
-    const char *want = "{\"a\\\"b\": \"x\\\\y\\n\\t\\r\\u0001\\u001f\x7f/\", "
-                       "\"raw\": \"\\u0000\xEF\xBF\xBD\xc3\xa4\xEF\xBF\xBD|\xf0\x9f\x98\x80\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBD\", "
-                       "\"list\": [-9223372036854775808, 0.1, null, null, 1e+300, [], {\"t\": true}, null], \"f\": false}";
+    const char *want =
+        "{\"a\\\"b\": \"x\\\\y\\n\\t\\r\\u0001\\u001f\x7f/\", "
+        "\"raw\": \"\\u0000\xEF\xBF\xBD\xc3\xa4\xEF\xBF\xBD|\xf0\x9f\x98\x80\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBD\", "
+        "\"list\": [-9223372036854775808, 0.1, null, null, 1e+300, [], {\"t\": true}, null], \"f\": false}";
     CHECKF(!strcmp(b.p, want), "\n%s\n%s", b.p, want);
     CHECK(!b.failed);
     tl_buf_free(&b);
@@ -220,7 +225,7 @@ static void map_drop(void) {
     for (size_t a = 0; a < n; a += 1000)
         for (size_t b = a; b <= n; b += 1111) tl_map_drop(&m, m.p + a, b - a);
     tl_map_drop(&m, m.p, m.n);
-    CHECK(m.n == n && memcmp(m.p, text, n) == 0);   /* dropping never changes content */
+    CHECK(m.n == n && memcmp(m.p, text, n) == 0); /* dropping never changes content */
     tl_map_close(&m);
     free(text);
 }
@@ -235,7 +240,7 @@ static void read_file(void) {
     char *t = tl_read_file(in_dir("long"), &n, &e);
     CHECK(t && n == 200000 && strcmp(t, long_text) == 0);
     tl_free(t);
-    put("full", "");   /* one chunk exactly: the terminator needs room of its own */
+    put("full", ""); /* one chunk exactly: the terminator needs room of its own */
     FILE *f = fopen(in_dir("full"), "wb");
     fwrite(long_text, 1, (1 << 14) - 1, f);
     fclose(f);
@@ -283,7 +288,7 @@ static void write_file(void) {
     tl_error e2 = {0};
     CHECK(tl_write_file(in_dir("no/such/place"), "x", 1, &e2) == TL_E_IO && strstr(e2.text, "no/such/place"));
     CHECK(tl_write_file("/dev/null", "x", 1, &e2) == TL_OK);
-    CHECK(stat("/dev/null", &st) == 0 && S_ISCHR(st.st_mode));   /* written to, not replaced */
+    CHECK(stat("/dev/null", &st) == 0 && S_ISCHR(st.st_mode)); /* written to, not replaced */
     tl_error e3 = {0};
     CHECK(tl_write_file("/dev/full", "x", 1, &e3) == TL_E_IO && strstr(e3.text, "space"));
 }
@@ -306,19 +311,33 @@ static void old_file_survives(void) {
     CHECK(holds("out", "old"));
     tl_out o;
     CHECK(tl_out_open(&o, in_dir("out"), NULL) == TL_OK && fwrite("new", 1, 3, o.f) == 3);
-    CHECK(holds("out", "old"));                       /* nothing shows before close */
+    CHECK(holds("out", "old")); /* nothing shows before close */
     CHECK(tl_out_close(&o, 0, NULL) == TL_OK && holds("out", "old"));
-    CHECK(tl_out_close(&o, 1, NULL) == TL_OK);        /* closing twice is nothing */
+    CHECK(tl_out_close(&o, 1, NULL) == TL_OK); /* closing twice is nothing */
     CHECKF(files_in_dir() == before, "temporary files are left");
     free(lots);
 }
 
 static void nearest(void) {
     const char *list[] = {"run", "inspect", "tokenize", "perplexity", "logits", "cpu", "help", NULL};
-    const struct { const char *in, *out; } cases[] = {
-        {"rum", "run"}, {"rnu", "run"}, {"RUN", "run"}, {"r", NULL}, {"", NULL}, {"xyz", NULL}, {"tokenise", "tokenize"},
-        {"tok", "tokenize"}, {"perplex", "perplexity"}, {"ppl", NULL}, {"insect", "inspect"}, {"logit", "logits"},
-        {"completely-different", NULL}, {"cup", "cpu"}, {"hlep", "help"},
+    const struct {
+        const char *in, *out;
+    } cases[] = {
+        {"rum", "run"},
+        {"rnu", "run"},
+        {"RUN", "run"},
+        {"r", NULL},
+        {"", NULL},
+        {"xyz", NULL},
+        {"tokenise", "tokenize"},
+        {"tok", "tokenize"},
+        {"perplex", "perplexity"},
+        {"ppl", NULL},
+        {"insect", "inspect"},
+        {"logit", "logits"},
+        {"completely-different", NULL},
+        {"cup", "cpu"},
+        {"hlep", "help"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         const char *got = tl_nearest(cases[i].in, list);

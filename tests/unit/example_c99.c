@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * example_c99.c: the example program of tinyllm.h, whole. tests/e2e/api.sh compiles it as C99 and as C++ and runs it. */
+ * example_c99.c: the example program of tinyllm.h, whole. tests/e2e/api.sh compiles it as C99 and C++ and runs it. */
 #include <stdio.h>
 #include "tinyllm.h"
 

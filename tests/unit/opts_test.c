@@ -62,17 +62,42 @@ static void forms(void) {
 }
 
 static void faults(void) {
-    const struct { const char *line, *says; } cases[] = {
-        {"-n|101", "out of range -1..100"}, {"-n|-2", "out of range"}, {"-n|1.5", "whole number"}, {"-n|", "whole number"},
-        {"-n| 1", "whole number"}, {"-n|0x10", "whole number"}, {"-n|1k", "whole number"}, {"-n|99999999999999999999", "out of range"},
-        {"--any|9223372036854775808", "out of range"}, {"-n", "-n,--n-predict needs a value: N"}, {"-n|--temp|1", "needs a value"},
-        {"-n|-x", "needs a value"}, {"-p|-q", "needs a value"}, {"-p|--", "needs a value"}, {"--temp|nan", "number"},
-        {"--temp|inf", "number"}, {"--temp|1e999", "number"}, {"--temp|0x1p3", "number"}, {"--temp|-0.1", "at least 0"},
-        {"--temp|1,5", "number"}, {"--temp|", "number"}, {"--temp|1 ", "number"}, {"--quiet=1", "takes no value"},
-        {"a|b|c", "unexpected word 'c'"}, {"--tmp|1", "did you mean --temp?"}, {"-temp|1", "did you mean --temp?"},
-        {"--n-predikt=4", "unknown option --n-predikt; did you mean --n-predict?"}, {"-x", "unknown option -x"},
-        {"--zzzzzz", "unknown option --zzzzzz"}, {"-n5", "unknown option -n5"}, {"--=5", "unknown option"},
-        {"--temp=", "number"}, {"--promptx", "did you mean --prompt?"},
+    const struct {
+        const char *line, *says;
+    } cases[] = {
+        {"-n|101", "out of range -1..100"},
+        {"-n|-2", "out of range"},
+        {"-n|1.5", "whole number"},
+        {"-n|", "whole number"},
+        {"-n| 1", "whole number"},
+        {"-n|0x10", "whole number"},
+        {"-n|1k", "whole number"},
+        {"-n|99999999999999999999", "out of range"},
+        {"--any|9223372036854775808", "out of range"},
+        {"-n", "-n,--n-predict needs a value: N"},
+        {"-n|--temp|1", "needs a value"},
+        {"-n|-x", "needs a value"},
+        {"-p|-q", "needs a value"},
+        {"-p|--", "needs a value"},
+        {"--temp|nan", "number"},
+        {"--temp|inf", "number"},
+        {"--temp|1e999", "number"},
+        {"--temp|0x1p3", "number"},
+        {"--temp|-0.1", "at least 0"},
+        {"--temp|1,5", "number"},
+        {"--temp|", "number"},
+        {"--temp|1 ", "number"},
+        {"--quiet=1", "takes no value"},
+        {"a|b|c", "unexpected word 'c'"},
+        {"--tmp|1", "did you mean --temp?"},
+        {"-temp|1", "did you mean --temp?"},
+        {"--n-predikt=4", "unknown option --n-predikt; did you mean --n-predict?"},
+        {"-x", "unknown option -x"},
+        {"--zzzzzz", "unknown option --zzzzzz"},
+        {"-n5", "unknown option -n5"},
+        {"--=5", "unknown option"},
+        {"--temp=", "number"},
+        {"--promptx", "did you mean --prompt?"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         args a = parse(cases[i].line);

@@ -22,17 +22,31 @@ static const char *through(const char *const *stop, int n, const char *text, siz
 
 static void pieces(void) {
     static const char *const stops[] = {"###", "\nUser:", "aab", "\xc3\xa4!"};
-    const struct { const char *text, *want; int hit; } cases[] = {
-        {"hello", "hello", 0}, {"", "", 0}, {"a ## b", "a ## b", 0}, {"a ### b", "a ", 1}, {"###", "", 1}, {"x####", "x", 1},
-        {"one\nUser: two", "one", 1}, {"one\nUse", "one\nUse", 0}, {"one\nUs\nUser:", "one\nUs", 1}, {"aaaab", "aa", 1},
-        {"aaa", "aaa", 0}, {"\xc3\xa4\xc3\xa4!", "\xc3\xa4", 1}, {"##\nUser:###", "##", 1}, {"end##", "end##", 0},
+    const struct {
+        const char *text, *want;
+        int hit;
+    } cases[] = {
+        {"hello", "hello", 0},
+        {"", "", 0},
+        {"a ## b", "a ## b", 0},
+        {"a ### b", "a ", 1},
+        {"###", "", 1},
+        {"x####", "x", 1},
+        {"one\nUser: two", "one", 1},
+        {"one\nUse", "one\nUse", 0},
+        {"one\nUs\nUser:", "one\nUs", 1},
+        {"aaaab", "aa", 1},
+        {"aaa", "aaa", 0},
+        {"\xc3\xa4\xc3\xa4!", "\xc3\xa4", 1},
+        {"##\nUser:###", "##", 1},
+        {"end##", "end##", 0},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         for (size_t step = 1; step <= 16; step++) {
             int hit;
             const char *got = through(stops, 4, cases[i].text, step, &hit);
-            CHECKF(strcmp(got, cases[i].want) == 0 && hit == cases[i].hit, "'%s' by %zu: '%s', hit %d", cases[i].text, step,
-                   got, hit);
+            CHECKF(strcmp(got, cases[i].want) == 0 && hit == cases[i].hit, "'%s' by %zu: '%s', hit %d", cases[i].text,
+                   step, got, hit);
         }
     }
 }
@@ -43,7 +57,7 @@ static void lets_go_early(void) {
     tl_buf out = {0};
     CHECK(tl_stops_push(&s, "textE", 5, &out) == 0 && out.n == 4);
     CHECK(tl_stops_push(&s, "N", 1, &out) == 0 && out.n == 4);
-    CHECK(tl_stops_push(&s, "E", 1, &out) == 0 && strcmp(out.p, "textEN") == 0);   /* only the new E may begin a stop */
+    CHECK(tl_stops_push(&s, "E", 1, &out) == 0 && strcmp(out.p, "textEN") == 0); /* only the new E may begin a stop */
     CHECK(tl_stops_push(&s, "", 0, &out) == 0 && out.n == 6);
     tl_stops_flush(&s, &out);
     CHECK(strcmp(out.p, "textENE") == 0);
