@@ -16,6 +16,11 @@
 
 /* For arrays of registers to stay registers, all loops over them must be unrolled into one function. */
 #define INLINE static inline __attribute__((always_inline))
+#ifdef __clang__
+#define UNROLL _Pragma("clang loop unroll(full)")
+#else
+#define UNROLL _Pragma("GCC unroll 8")
+#endif
 
 enum { ROWS = 4, UNIT = ROWS * 32 };
 

@@ -14,6 +14,7 @@ enum { KGROUP = 4 };
 /* Lane r: sum over 16 * halves k of row r times the token at x. */
 INLINE int32x4_t dot1(const int8x16_t *w, int halves, const int8_t *x) {
     int32x4_t sum = vdupq_n_s32(0);
+    UNROLL
     for (int h = 0; h < halves; h++, w += 4, x += 16) {
         int8x16_t a = vld1q_s8(x);
         sum = vdotq_laneq_s32(sum, w[0], a, 0);

@@ -14,6 +14,7 @@ enum { KGROUP = 8 };
 /* Lane r: sum over 16 * halves k of row r times the token at x. */
 INLINE int32x4_t dot1(const int8x16_t *w, int halves, const int8_t *x) {
     int32x4_t sum[2] = {vdupq_n_s32(0), vdupq_n_s32(0)};
+    UNROLL
     for (int c = 0; c < 2 * halves; c++, w += 2, x += 8) {
         int8x16_t a = vcombine_s8(vld1_s8(x), vld1_s8(x));
         sum[0] = vdotq_s32(sum[0], w[0], a);
@@ -32,6 +33,7 @@ INLINE int8x16_t high_halves(int8x16_t a, int8x16_t b) {
 /* The same for the two tokens at x and x + 32. */
 INLINE void dot2(const int8x16_t *w, int halves, const int8_t *x, int32x4_t sum[2]) {
     int32x4_t r01 = vdupq_n_s32(0), r23 = vdupq_n_s32(0);   /* [token][row of the pair] */
+    UNROLL
     for (int h = 0; h < halves; h++, w += 4, x += 16) {
         int8x16_t x0 = vld1q_s8(x), x1 = vld1q_s8(x + 32);
         int8x16_t lo = low_halves(x0, x1), hi = high_halves(x0, x1);

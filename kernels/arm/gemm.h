@@ -49,9 +49,9 @@ INLINE float32x4_t scaled(float32x4_t acc, int32x4_t isum, float32x4_t s, float 
  * scales: 1 for the whole unit, 2 for its halves. */
 INLINE void add_unit(float32x4_t *acc, const unit *u, int scales, int has_min, int T, const int8_t *x, const float *d,
                      const float *ds) {
-#pragma GCC unroll 8
+    UNROLL
     for (int t = 0; t < T; t += 2)
-#pragma GCC unroll 2
+        UNROLL
         for (int h = 0; h < scales; h++) {
             const int8x16_t *w = u->w + 4 * h;
             const int8_t *xt = x + 32 * t + 16 * h;
@@ -65,14 +65,14 @@ INLINE void add_unit(float32x4_t *acc, const unit *u, int scales, int has_min, i
             }
         }
     if (has_min)
-#pragma GCC unroll 8
+        UNROLL
         for (int t = 0; t < T; t++) acc[t] = vfmaq_n_f32(acc[t], u->m, ds[t]);
 }
 
 /* Stores rows r.. of T tokens; fewer than ROWS at the end of a matrix. */
 INLINE void store_tile(const tl_gemm_args *g, const float32x4_t *acc, int r, int t0, int T) {
     int n = g->r1 - r;
-#pragma GCC unroll 8
+    UNROLL
     for (int t = 0; t < T; t++) {
         float *y = g->y + (size_t)(t0 + t) * g->y_stride + r, part[ROWS];
         if (n >= ROWS) {
@@ -97,7 +97,7 @@ INLINE void tile(const tl_gemm_args *g, const shape *type, const uint8_t *w, int
     const uint8_t *x = (const uint8_t *)g->x + tl_act_tile_at(g->k, j);
     const size_t step = (size_t)n * TL_ACT_Q8_BYTES, d_at = (size_t)n * 32, ds_at = (size_t)n * 36;
     float32x4_t acc[8];
-#pragma GCC unroll 8
+    UNROLL
     for (int i = 0; i < T; i++) acc[i] = vdupq_n_f32(0);
     for (int b = g->k / 32 / type->units; b > 0; b--, w += type->size)
         for (int i = 0; i < type->units; i++, x += step) {

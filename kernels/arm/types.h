@@ -44,6 +44,7 @@ static void pack_nibbles(uint8_t dst[UNIT / 2], codes c) {
 }
 
 INLINE void load_signed_nibbles(int8x16_t w[8], const uint8_t *q) {
+    UNROLL
     for (int i = 0; i < 4; i++) {
         int8x16_t b = vreinterpretq_s8_u8(vld1q_u8(q + 16 * i));
         w[i] = vshrq_n_s8(vshlq_n_s8(b, 4), 4);
@@ -52,6 +53,7 @@ INLINE void load_signed_nibbles(int8x16_t w[8], const uint8_t *q) {
 }
 
 INLINE void load_nibbles(int8x16_t w[8], const uint8_t *q) {
+    UNROLL
     for (int i = 0; i < 4; i++) {
         uint8x16_t b = vld1q_u8(q + 16 * i);
         w[i] = vreinterpretq_s8_u8(vandq_u8(b, vdupq_n_u8(15)));
@@ -68,6 +70,7 @@ static void pack_bit4(uint8_t dst[16], codes c) {
 /* 5-bit codes. fifth: the upper four bits of a code whose fifth bit is set: 0x10, or 0xf0 where that bit is the sign. */
 INLINE void load_5bit(int8x16_t w[8], const uint8_t *q, const uint8_t *hi, uint8_t fifth) {
     uint8x16_t h = vld1q_u8(hi), low = vdupq_n_u8(15);
+    UNROLL
     for (int i = 0; i < 8; i++) {
         uint8x16_t b = vld1q_u8(q + 16 * (i % 4)), bit = vtstq_u8(h, vdupq_n_u8((uint8_t)(1 << i)));
         if (i >= 4) b = vshrq_n_u8(b, 4);
@@ -164,6 +167,7 @@ INLINE unit q8_0_load(const void *block, int i) {
     unit u;
     (void)i;
     u.s[0] = load_f16x4(p->d);
+    UNROLL
     for (int j = 0; j < 8; j++) u.w[j] = vld1q_s8(p->q + 16 * j);
     return u;
 }
@@ -246,9 +250,11 @@ INLINE unit q6_k_load(const void *block, int i) {
     float32x4_t d = load_f16x4(p->d);
     uint8x16_t low = vdupq_n_u8(15);
     unit u;
+    UNROLL
     for (int h = 0; h < 2; h++) {
         u.s[h] = vmulq_f32(d, load_s8x4(p->scale[2 * i + h]));
         uint8x16_t hi = vld1q_u8(p->hi[i][h]);
+        UNROLL
         for (int j = 0; j < 4; j++) {
             uint8x16_t b = vld1q_u8(p->q[i] + 16 * j);
             if (h) b = vshrq_n_u8(b, 4);
