@@ -55,10 +55,12 @@ static inline void round_block(const float *x, float id, int8_t *q, int16_t *s) 
     const __m128i qa = _mm512_cvtepi32_epi8(a), qb = _mm512_cvtepi32_epi8(b);
     _mm_storeu_si128((void *)q, qa);
     _mm_storeu_si128((void *)(q + 16), qb);
-    const __m128i one = _mm_set1_epi8(1), zero = _mm_setzero_si128();   /* sums of 4, then 2 + 2, then all of a half */
-    const __m128i sum = _mm_hadd_epi32(_mm_dpbusd_epi32(zero, one, qa), _mm_dpbusd_epi32(zero, one, qb));
-    const __m128i both = _mm_hadd_epi32(sum, sum);
-    _mm_storeu_si32(s, _mm_packs_epi32(both, both));
+    const __m128i zero = _mm_setzero_si128(), one_8 = _mm_set1_epi8(1), one_16 = _mm_set1_epi16(1);
+    __m128i sum = _mm_packs_epi32(_mm_dpbusd_epi32(zero, one_8, qa), _mm_dpbusd_epi32(zero, one_8, qb));   /* of 4 */
+    sum = _mm_madd_epi16(sum, one_16);                                                                     /* of 8 */
+    const uint64_t both = (uint64_t)_mm_cvtsi128_si64(_mm_madd_epi16(_mm_packs_epi32(sum, sum), one_16));
+    s[0] = (int16_t)both;
+    s[1] = (int16_t)(both >> 32);
 }
 
 #define FILL tl_fill_avx512vnni_vec
