@@ -5,6 +5,7 @@
 #include <string.h>
 #include "base/pool.h"
 #include "cmd/cmd.h"
+#include "compute/compute.h"
 #include "kernels.h"
 
 typedef struct cpu_args {
@@ -29,36 +30,6 @@ typedef struct report {
     int origin[TL_N_TYPES];       /* level that provides gemm[type]; -1: type without arithmetic */
 } report;
 
-/* Names of the features in bits, one blank between. */
-static void feature_names(tl_buf *out, uint32_t bits) {
-    int n = 0;
-    for (int bit = 0; tl_cpu_feature_name(bit); bit++)
-        if (bits >> bit & 1) tl_buf_fmt(out, "%s%s", n++ ? " " : "", tl_cpu_feature_name(bit));
-}
-
-static int choose_level(const cpu_args *a, report *r, tl_error *err) {
-    const char *wanted = a->cpu ? a->cpu : getenv("TINYLLM_CPU"), *from = a->cpu ? "--cpu" : "TINYLLM_CPU";
-    r->level = tl_level_best();
-    r->why = "the best that this CPU can run";
-    if (!wanted || !*wanted) return TL_OK;
-    r->why = a->cpu ? "set by --cpu" : "set by TINYLLM_CPU";
-    r->level = tl_level_by_name(wanted);
-    if (r->level < 0) {
-        tl_buf names = {0};
-        for (int i = 0; tl_levels[i].name; i++) tl_buf_fmt(&names, "%s%s", i ? ", " : "", tl_levels[i].name);
-        tl_fail(err, TL_E_ARGUMENT, "%s: no CPU level \"%s\"; there are %s", from, wanted, names.p ? names.p : "none");
-        tl_buf_free(&names);
-        return TL_E_ARGUMENT;
-    }
-    uint32_t lacks = tl_levels[r->level].needs & ~r->features;
-    if (!lacks) return TL_OK;
-    tl_buf names = {0};
-    feature_names(&names, lacks);
-    tl_fail(err, TL_E_ARGUMENT, "%s: this CPU cannot run level %s: it lacks %s", from, wanted, names.p ? names.p : "");
-    tl_buf_free(&names);
-    return TL_E_ARGUMENT;
-}
-
 /* A slot's origin is the lowest level whose own table has the same kernel. */
 static void find_origins(report *r) {
     tl_kernels lower;
@@ -80,7 +51,7 @@ static const char *why_kernel(const report *r, int type) {
 
 static void add_text(const report *r, tl_buf *out) {
     tl_buf_fmt(out, "cpu       %s\nfeatures  ", r->name[0] ? r->name : "unknown");
-    feature_names(out, r->features);
+    tl_feature_names(out, r->features);
     const tl_cpu_count *c = &r->count;
     tl_buf_fmt(out, "%s\nthreads   %d usable: %d CPUs online, %d in the affinity mask, ", r->features ? "" : "none", c->threads,
                c->online, c->affinity);
@@ -90,7 +61,7 @@ static void add_text(const report *r, tl_buf *out) {
     for (int i = 0; tl_levels[i].name; i++) {
         uint32_t lacks = tl_levels[i].needs & ~r->features;
         tl_buf_fmt(out, "  %-12s %s", tl_levels[i].name, lacks ? "no: the CPU lacks " : i == r->level ? "yes, in use" : "yes");
-        feature_names(out, lacks);
+        tl_feature_names(out, lacks);
         tl_buf_str(out, "\n");
     }
     tl_buf_fmt(out, "\n  %-8s %-30s %-12s %-6s %s\n", "type", "kernel", "level", "rows", "why");
@@ -159,7 +130,8 @@ static int cpu_main(const tl_cmd *self, int argc, char **argv) {
     tl_cpu_name(r.name, sizeof r.name);
     r.features = tl_cpu_features();
     tl_usable_threads("/", &r.count);
-    if (choose_level(&a, &r, &err) != TL_OK) return tl_cmd_fail(&err);
+    r.level = tl_level_choose(a.cpu, &r.why, &err);
+    if (r.level < 0) return tl_cmd_fail(&err);
     tl_kernels_init(&r.kernels, r.level);
     find_origins(&r);
     tl_buf out = {0};

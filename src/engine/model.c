@@ -3,7 +3,6 @@
 #include "model/model.h"
 #include "sample/sample.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 const char *tl_version(void) { return TL_VERSION; }
@@ -12,26 +11,6 @@ tl_model_options tl_model_options_default(void) {
     tl_model_options o;
     memset(&o, 0, sizeof o);
     return o;
-}
-
-static int choose_level(const char *wanted, tl_error *err) {
-    int best = tl_level_best();
-    const char *from = "--cpu";
-    if (!wanted) wanted = getenv("TINYLLM_CPU"), from = "TINYLLM_CPU";
-    if (!wanted || !*wanted) return best;
-    int level = tl_level_by_name(wanted);
-    if (level < 0) {
-        tl_buf names = {0};
-        for (int i = 0; tl_levels[i].name; i++) tl_buf_fmt(&names, "%s%s", i ? ", " : "", tl_levels[i].name);
-        tl_fail(err, TL_E_ARGUMENT, "%s: no CPU level \"%s\"; there are %s", from, wanted, names.p ? names.p : "none");
-        tl_buf_free(&names);
-        return -1;
-    }
-    if (level > best) {
-        tl_fail(err, TL_E_ARGUMENT, "%s: this CPU cannot run level %s; its best is %s", from, wanted, tl_levels[best].name);
-        return -1;
-    }
-    return level;
 }
 
 static char *to_text(tl_slice s, tl_error *err) {
@@ -53,7 +32,7 @@ static int load_weights(struct tl_model *m, const tl_model_options *o, const cha
 
 static int load(struct tl_model *m, const char *path, const tl_model_options *o, tl_error *err) {
     double start = tl_now();
-    int level = choose_level(o->cpu, err);
+    int level = tl_level_choose(o->cpu, NULL, err);
     if (level < 0) return TL_E_ARGUMENT;
     tl_kernels_init(&m->k, level);
     if (!(m->gguf = tl_gguf_open(path, 0, err))) return err ? err->code : TL_E_FORMAT;
