@@ -13,10 +13,11 @@ allowed() {
         base) echo "" ;;
         text | sample) echo "base" ;;
         gguf | kv) echo "base kernels" ;;
+        perf) echo "base kernels" ;;
         compute) echo "base kernels kv" ;;
         model) echo "base kernels gguf text kv compute" ;;
         engine) echo "base kernels gguf text kv compute model sample" ;;
-        cmd) echo "base kernels gguf text kv compute model sample engine" ;;
+        cmd) echo "base kernels gguf text kv compute model sample engine perf" ;;
         *) return 1 ;;
     esac
 }
