@@ -8,6 +8,14 @@
 
 #include <math.h>
 
+/* What passed since the last mark was step op. */
+static void mark(struct tl_session *s, const tl_team *t, tl_op op) {
+    if (t->thread || !s->profile) return;
+    double now = tl_now();
+    s->profile->seconds[op] += now - s->profile->last;
+    s->profile->last = now;
+}
+
 static const float *rope_row(const struct tl_session *s, int which, int row) {
     return s->w.cs + ((size_t)which * (size_t)s->n_batch + (size_t)row) * (size_t)s->m->hp.n_rot;
 }
@@ -37,7 +45,9 @@ static void start_rows(struct tl_session *s, tl_team *t) {
 static tl_acts prepare(struct tl_session *s, tl_team *t, const float *src, int k, const float *norm, const tl_weight *const *w, int n_w) {
     tl_prepare p = {.src = src, .stride = (size_t)k, .n = s->n, .k = k, .norm = norm, .eps = s->m->hp.rms_eps,
                     .forms = tl_weight_forms(w, n_w), .shared_q8 = s->w.q8, .shared_f32 = s->w.f32};
-    return tl_acts_prepare(t, &p);
+    tl_acts a = tl_acts_prepare(t, &p);
+    mark(s, t, TL_OP_PREPARE);
+    return a;
 }
 
 /* Per head of every row: norm, rope; q is scaled, k and v go to the cache. Split over (row, head). */
@@ -63,11 +73,13 @@ static void finish_heads(struct tl_session *s, tl_team *t, const tl_layer *l, in
 }
 
 /* x += product, through the post-norm where the architecture has one. Ends with a barrier. */
-static void add_to_residual(struct tl_session *s, tl_team *t, const tl_acts *a, const tl_weight *w, const float *bias, const float *post_norm) {
+static void add_to_residual(struct tl_session *s, tl_team *t, tl_op op, const tl_acts *a, const tl_weight *w, const float *bias,
+                            const float *post_norm) {
     size_t d = (size_t)s->m->hp.n_embd;
     tl_product p = {.w = w, .bias = bias, .y = post_norm ? s->w.y : s->w.x, .stride = d, .add = !post_norm};
     tl_matmul(t, a, &p, 1);
     tl_pool_barrier(t->pool);
+    mark(s, t, op);
     if (!post_norm) return;
     int begin, end;
     tl_split(s->n, 1, t->thread, t->n_threads, &begin, &end);
@@ -77,6 +89,7 @@ static void add_to_residual(struct tl_session *s, tl_team *t, const tl_acts *a, 
         t->k->add(s->w.x + (size_t)i * d, y, (int)d);
     }
     tl_pool_barrier(t->pool);
+    mark(s, t, TL_OP_PREPARE);
 }
 
 static void attention_half(struct tl_session *s, tl_team *t, const tl_layer *l, int layer) {
@@ -90,15 +103,18 @@ static void attention_half(struct tl_session *s, tl_team *t, const tl_layer *l, 
                       {&l->v, l->v_bias, s->w.qkv + q + kv, width, 0}};
     tl_matmul(t, &a, p, 3);
     tl_pool_barrier(t->pool);
+    mark(s, t, TL_OP_QKV);
     finish_heads(s, t, l, layer);
     tl_pool_barrier(t->pool);
+    mark(s, t, TL_OP_ROPE_KV);
     tl_attention at = {.kv = &s->kv, .layer = layer, .n_heads = hp->n_heads, .head_dim = hd, .window = l->window,
                        .softcap = hp->attn_softcap, .spans = s->spans, .n_spans = s->n_spans, .q = s->w.qkv,
                        .q_stride = width, .out = s->w.att, .out_stride = (size_t)q, .partial = s->w.partial};
     tl_attention_run(t, &at);
     tl_pool_barrier(t->pool);
+    mark(s, t, TL_OP_ATTENTION);
     a = prepare(s, t, s->w.att, q, NULL, w + 3, 1);
-    add_to_residual(s, t, &a, &l->o, l->o_bias, l->attn_post_norm);
+    add_to_residual(s, t, TL_OP_ATTN_OUT, &a, &l->o, l->o_bias, l->attn_post_norm);
 }
 
 static void ffn_half(struct tl_session *s, tl_team *t, const tl_layer *l) {
@@ -110,8 +126,9 @@ static void ffn_half(struct tl_session *s, tl_team *t, const tl_layer *l) {
                   .up_cap = tl_up_floats(s->n_batch, hp->n_ff)};
     tl_matmul_gated(t, &a, &g);
     tl_pool_barrier(t->pool);
+    mark(s, t, TL_OP_GATE_UP);
     a = prepare(s, t, s->w.ff, hp->n_ff, NULL, w + 2, 1);
-    add_to_residual(s, t, &a, &l->down, l->down_bias, l->ffn_post_norm);
+    add_to_residual(s, t, TL_OP_DOWN, &a, &l->down, l->down_bias, l->ffn_post_norm);
 }
 
 /* Only the wanted rows meet the vocabulary. */
@@ -148,6 +165,7 @@ static void forward_thread(void *arg, int thread, int n_threads) {
     t->products = 0;
     start_rows(s, t);
     tl_pool_barrier(t->pool);
+    mark(s, t, TL_OP_EMBED);
     for (int i = 0; i < s->m->hp.n_layers; i++) {
         if (thread == 0 && s->progress) s->cancel = s->progress(s->progress_user, (double)i / s->m->hp.n_layers);
         attention_half(s, t, &s->m->layers[i], i);
@@ -162,6 +180,8 @@ int tl_forward(struct tl_session *s, float *logits) {
     run r = {s, logits};
     s->cancel = 0;
     for (int i = 0; i < TL_POOL_COUNTERS; i++) tl_pool_rewind(s->pool, i);
+    if (s->profile) s->profile->last = tl_now();
     tl_pool_run(s->pool, forward_thread, &r);
+    if (s->profile) s->profile->seconds[TL_OP_HEAD] += tl_now() - s->profile->last;
     return s->cancel ? TL_E_CANCELLED : TL_OK;
 }

@@ -7,6 +7,16 @@
 
 #include "model/model.h"
 
+/* Steps of the forward pass, as a profile counts them. */
+typedef enum tl_op {
+    TL_OP_EMBED,      /* embedding rows, angles */
+    TL_OP_PREPARE,    /* norms and quantization of activations, residual additions of post-norms */
+    TL_OP_QKV, TL_OP_ROPE_KV, TL_OP_ATTENTION, TL_OP_ATTN_OUT, TL_OP_GATE_UP, TL_OP_DOWN, TL_OP_HEAD,
+    TL_N_OPS
+} tl_op;
+/* Wall seconds by step, as thread 0 sees them (waiting for others included). */
+typedef struct tl_profile { double seconds[TL_N_OPS], last; } tl_profile;
+
 /* Matrices of one batch, n rows each (n <= n_batch). */
 typedef struct tl_work {
     float *x;                 /* [n][n_embd] residual stream */
@@ -42,6 +52,7 @@ struct tl_session {
     int *next_pos;            /* [n_seq] while a batch is checked */
     tl_progress_fn *progress;
     void *progress_user;
+    tl_profile *profile;      /* not owned; NULL: no clock is read */
     int cancel;               /* set by thread 0, read by all after a barrier */
 };
 
