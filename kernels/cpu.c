@@ -6,7 +6,7 @@
 
 const char *tl_cpu_feature_name(int bit) {
     static const char *const names[] = {
-        "avx2", "fma", "f16c", "os_ymm", "avxvnni", "avx512", "avx512vnni", "os_zmm", "neon", "dotprod", "i8mm",
+        "avx2", "fma", "f16c", "os_ymm", "avxvnni", "avx512", "avx512vnni", "os_zmm", "neon", "dotprod", "i8mm", "avx512bf16",
     };
     return bit >= 0 && bit < (int)(sizeof names / sizeof *names) ? names[bit] : NULL;
 }
@@ -38,7 +38,10 @@ uint32_t tl_cpu_features(void) {
     if (BIT(b, 5) && BIT(b, 8)) f |= TL_F_AVX2;   /* the level's code is compiled with BMI2 as well */
     if (BIT(b, 16) && BIT(b, 17) && BIT(b, 30) && BIT(b, 31)) f |= TL_F_AVX512;   /* F, DQ, BW, VL */
     if (BIT(c, 11)) f |= TL_F_AVX512VNNI;
-    if (leaves >= 1 && __get_cpuid_count(7, 1, &a, &b, &c, &d) && BIT(a, 4)) f |= TL_F_AVXVNNI;
+    if (leaves >= 1 && __get_cpuid_count(7, 1, &a, &b, &c, &d)) {
+        if (BIT(a, 4)) f |= TL_F_AVXVNNI;
+        if (BIT(a, 5)) f |= TL_F_AVX512BF16;
+    }
     return f;
 }
 

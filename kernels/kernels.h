@@ -145,6 +145,15 @@ typedef struct tl_kv_ops {
     void (*attn)(const tl_attn_args *);
 } tl_kv_ops;
 
+/* ---- measuring the machine ---------------------------------------------------------------------------------------- */
+
+/* Loops that show what a core can do at most; no model uses them (docs/PERF.md). */
+enum { TL_PEAK_INT8, TL_PEAK_F32, TL_PEAK_BF16, TL_N_PEAKS };
+typedef struct tl_peak {
+    const char *name;                 /* as a profiler shows it: "tl_peak_int8_avx2" */
+    int64_t (*run)(int64_t loops);    /* multiplies and adds in registers; returns the number of multiply-adds done */
+} tl_peak;
+
 /* ---- the table ------------------------------------------------------------------------------------------------------------ */
 
 enum { TL_ROPE_NORM, TL_ROPE_NEOX };   /* pairs (2i, 2i+1) | pairs (i, i + n_rot/2) */
@@ -174,6 +183,12 @@ typedef struct tl_kernels {
     /* Merges state b into a (both over disjoint positions, a the earlier). */
     void (*attn_merge)(float *am, float *as, float *aacc, float bm, float bs, const float *bacc, int hd);
     tl_kv_ops kv[TL_N_KV];
+
+    tl_peak peak[TL_N_PEAKS];   /* run NULL: the level, or this CPU, has no instruction for it */
+    /* Reads every byte (a multiple of 1024, 64-byte aligned) once, in rising order. The value depends on all of them. */
+    uint64_t (*read_sum)(const void *p, size_t bytes);
+    /* Additions of which each waits for the one before: returns the cycles they take. */
+    int64_t (*cycles)(int64_t loops);
 } tl_kernels;
 
 /* ---- CPU levels (levels.def) ----------------------------------------------------------------------------------------------- */
@@ -181,7 +196,7 @@ typedef struct tl_kernels {
 enum {
     TL_F_AVX2 = 1 << 0, TL_F_FMA = 1 << 1, TL_F_F16C = 1 << 2, TL_F_OS_YMM = 1 << 3, TL_F_AVXVNNI = 1 << 4,
     TL_F_AVX512 = 1 << 5 /* F, BW, VL, DQ */, TL_F_AVX512VNNI = 1 << 6, TL_F_OS_ZMM = 1 << 7,
-    TL_F_NEON = 1 << 8, TL_F_DOTPROD = 1 << 9, TL_F_I8MM = 1 << 10,
+    TL_F_NEON = 1 << 8, TL_F_DOTPROD = 1 << 9, TL_F_I8MM = 1 << 10, TL_F_AVX512BF16 = 1 << 11,
 };
 
 typedef struct tl_level {

@@ -5,8 +5,10 @@
 
 void tl_fill_dotprod(tl_kernels *k);
 void tl_fill_dotprod_gemm(tl_kernels *k);
+void tl_fill_dotprod_peak(tl_kernels *k);
 
 void tl_fill_dotprod(tl_kernels *k) {
     k->level = "dotprod";
     tl_fill_dotprod_gemm(k);
+    tl_fill_dotprod_peak(k);
 }

@@ -5,8 +5,10 @@
 
 void tl_fill_i8mm(tl_kernels *k);
 void tl_fill_i8mm_gemm(tl_kernels *k);
+void tl_fill_i8mm_peak(tl_kernels *k);
 
 void tl_fill_i8mm(tl_kernels *k) {
     k->level = "i8mm";
     tl_fill_i8mm_gemm(k);
+    tl_fill_i8mm_peak(k);
 }

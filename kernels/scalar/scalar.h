@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * The two halves of level scalar: together they fill every slot of the table. */
+ * The parts of level scalar: together they fill every slot of the table. */
 #ifndef TL_SCALAR_H
 #define TL_SCALAR_H
 
@@ -7,5 +7,6 @@
 
 void tl_scalar_fill_gemm(tl_kernels *k);
 void tl_scalar_fill_vec(tl_kernels *k);
+void tl_scalar_fill_peak(tl_kernels *k);
 
 #endif

@@ -5,8 +5,10 @@
 
 void tl_fill_avxvnni(tl_kernels *k);
 void tl_fill_avxvnni_gemm(tl_kernels *k);
+void tl_fill_avxvnni_peak(tl_kernels *k);
 
 void tl_fill_avxvnni(tl_kernels *k) {
     k->level = "avxvnni";
     tl_fill_avxvnni_gemm(k);
+    tl_fill_avxvnni_peak(k);
 }

@@ -104,7 +104,6 @@ void tl_system_read(const char *root, tl_system *s);
 /* ---- limits, measured ----------------------------------------------------------------------------------------------------- */
 
 enum { TL_READ_DRAM, TL_READ_L2, TL_READ_SIZE, TL_N_READS };   /* far beyond the caches | half of each L2 | a given size */
-enum { TL_PEAK_INT8, TL_PEAK_F32, TL_PEAK_BF16, TL_N_PEAKS };
 const char *tl_read_name(int where);    /* "dram", "l2", "size" */
 const char *tl_peak_name(int kind);     /* "int8", "f32", "bf16" */
 
