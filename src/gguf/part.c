@@ -382,8 +382,8 @@ static int read_tensors(tl_gguf *g, cursor *c, int part, uint64_t n, tl_error *e
 int tl_gguf_read_part(tl_gguf_file *f, int part, const char *path, tl_error *err) {
     tl_gguf *g = &f->pub;
     tl_gguf_part *p = &g->parts[part];
-    uint64_t n_tensors, n_kv;
-    uint32_t version;
+    uint64_t n_tensors = 0, n_kv = 0;
+    uint32_t version = 0;
     g->kv = NULL;
     g->n_kv = 0;
     f->kv_index = NULL;
