@@ -1,0 +1,117 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# Damaged and malicious model files: every command refuses them with exit code 1 and one line that says what is wrong.
+. tests/e2e/lib.inc
+. tests/e2e/gguf.inc
+mkmodel=$BUILD/tools/mkmodel
+[ -x "$mkmodel" ] || { echo "skip hostile: $mkmodel is not built"; exit 0; }
+f=$tmp/file.gguf
+
+# NAME TEXT: $f (or $3) must be refused with TEXT by inspect and by run.
+bad() {
+    run inspect "${3:-$f}"
+    check "$1_inspect" refused 1 "$2"
+    run run "${3:-$f}" -p x -n 1
+    check "$1_run" refused 1 "$2"
+}
+# NAME TEXT TYPE OFFSET DIMS...: one tensor before 64 bytes of data.
+bad_tensor() {
+    name=$1 text=$2
+    shift 2
+    { header 3 1 1; arch; tensor t "$@"; } >"$f"
+    data "$f" 64
+    bad "$name" "$text"
+}
+# NAME TEXT COMMANDS: a file of one key that the commands write.
+bad_key() {
+    { header 3 0 1; eval "$3"; zeros 32; } >"$f"
+    bad "$1" "$2"
+}
+
+# Not a GGUF file at all.
+bad missing_file "No such file" "$tmp/absent.gguf"
+bad folder "directory" "$tmp"
+: >"$f"
+bad empty "empty"
+echo '<!doctype html><title>404</title>' >"$f"
+bad web_page "web page"
+echo GG >"$f"
+bad too_short "not a GGUF file"
+
+# Cut short at every kind of place.
+${RUNNER:-} "$mkmodel" "$tmp/whole.gguf" --embd 32 --heads 2 --ff 64
+size=$(wc -c <"$tmp/whole.gguf")
+for n in 4 23 24 100 3000 7000 9000 $((size / 2)) $((size - 1)); do
+    head -c "$n" "$tmp/whole.gguf" >"$f"
+    bad "cut_at_$n" "incomplete"
+done
+
+# Versions and byte order.
+for version in 0 1 4 99; do
+    { header $version 0 1; arch; zeros 32; } >"$f"
+    bad "version_$version" "version $version is not supported"
+done
+{ printf GGUF; u32 $((3 << 24)); zeros 64; } >"$f"
+bad big_endian "big-endian"
+
+# Counts and lengths far beyond the file.
+{ header 3 0 $((1 << 60)); arch; } >"$f"
+bad many_keys "keys, more than"
+{ header 3 $((1 << 61)) 1; arch; } >"$f"
+bad many_tensors "tensors, more than"
+bad_key long_key "ends inside key" 'u64 281474976710655'
+bad_key long_string "past the end" 'key x 8; u64 -8'
+bad_key long_array "past the end" 'array x 0 $((1 << 62))'
+bad_key wrapping_array "past the end" 'array x 12 $(((1 << 61) + 1))'
+bad_key long_list "past the end" 'array x 8 $((1 << 40))'
+
+# Keys.
+bad_key empty_key "name of 0 bytes" 'key_u32 "" 1'
+bad_key empty_architecture "general.architecture" 'key_str general.architecture ""'
+bad_key unknown_value_type "unknown value type 13" 'key x 13'
+bad_key bad_truth_value "truth value" 'key x 7; byte 2'
+bad_key deep_arrays "too deeply" 'array x 9 1; for i in 1 2 3 4 5 6 7 8 9; do u32 9; u64 1; done'
+{ header 3 0 2; key_u32 x 1; key_u32 x 1; zeros 32; } >"$f"
+bad same_key_twice "'x' occurs twice"
+{ header 3 0 2; key_u32 "$(printf 'a\033[31m')" 1; key_u32 "$(printf 'a\033[31m')" 1; zeros 32; } >"$f"
+bad control_bytes '\x1b[31m'
+
+# Alignment.
+for a in 0 4 48 2147483648; do
+    { header 3 1 2; arch; key_u32 general.alignment "$a"; tensor t 0 0 8; } >"$f"
+    data "$f" 64
+    bad "alignment_$a" "general.alignment is $a"
+done
+bad_key signed_alignment "general.alignment" 'key general.alignment 5; u32 32'
+
+# Tensors.
+bad_tensor product_wraps "'t'" 0 0 $((1 << 32)) $((1 << 32))
+bad_tensor bytes_wrap "'t'" 0 0 $((1 << 42)) $((1 << 22))
+bad_tensor negative_product "'t'" 24 0 9223372036854775807 2 1 1
+bad_tensor negative_dimension "dimension 1" 0 0 -1
+bad_tensor zero_dimension "dimension 2 of 0" 0 0 4 0
+bad_tensor five_dimensions "5 dimensions" 0 0 1 1 1 1 1
+bad_tensor no_dimension "0 dimensions" 0 0
+bad_tensor odd_rows "block of 32" 2 0 33
+bad_tensor unknown_type "type 99" 99 0 32
+bad_tensor withdrawn_type "q4_0_4_4" 31 0 32
+bad_tensor odd_offset "alignment" 0 4 8
+bad_tensor far_offset "incomplete" 0 $((1 << 40)) 8
+bad_tensor wrapping_offset "out of range" 0 -32 8
+bad_tensor one_byte_missing "incomplete" 24 0 65
+{ header 3 2 1; arch; tensor t 0 0 8; tensor t 0 32 8; } >"$f"
+data "$f" 64
+bad same_tensor_twice "'t' occurs twice"
+{ header 3 2 1; arch; tensor t 0 0 9; tensor u 0 32 8; } >"$f"
+data "$f" 64
+bad overlap "overlap"
+
+# Split models.
+${RUNNER:-} "$mkmodel" "$tmp/s.gguf" --embd 32 --heads 2 --ff 64 --split 3
+mv "$tmp/s-00002-of-00003.gguf" "$tmp/renamed.gguf"
+run run "$tmp/s-00001-of-00003.gguf" -p x -n 1
+check missing_part refused 1 "s-00002-of-00003.gguf"
+run run "$tmp/renamed.gguf" -p x -n 1
+check renamed_part refused 1 "00002-of-00003.gguf"
+cp "$tmp/s-00003-of-00003.gguf" "$tmp/s-00002-of-00003.gguf"
+bad part_twice "part 3 of 3" "$tmp/s-00001-of-00003.gguf"
