@@ -174,6 +174,9 @@ const float *tl_session_logits(const tl_session *s, int i);
 int tl_session_pos(const tl_session *s, int seq);
 /* Forgets positions n and later of a sequence (0: all). */
 void tl_session_truncate(tl_session *s, int seq, int n);
+/* Makes sequence to hold what sequence from holds (what to held before is forgotten). The cache is shared until one of
+ * them goes on, so a long common prompt is computed and stored once. */
+int tl_session_fork(tl_session *s, int from, int to, tl_error *err);
 int tl_session_ctx(const tl_session *s);
 int tl_session_threads(const tl_session *s);
 /* Asked between layers during eval; returning nonzero cancels. */

@@ -158,8 +158,9 @@ static void load_piece(struct tl_session *s, const tl_batch *b, int at, int n) {
         int seq = b->seq ? b->seq[at + i] : 0;
         s->token[i] = b->token[at + i];
         s->seq[i] = seq;
-        s->pos[i] = s->kv.n_pos[seq]++;
+        s->pos[i] = s->kv.n_pos[seq];
         tl_kv_reserve(&s->kv, seq, s->pos[i] + 1);
+        s->kv.n_pos[seq]++;
         if (b->want ? b->want[at + i] != 0 : at + i == b->n - 1) s->want[s->n_want++] = i;
         add_span(s, i);
     }
@@ -203,6 +204,13 @@ int tl_session_pos(const tl_session *s, int seq) { return seq >= 0 && seq < s->k
 
 void tl_session_truncate(tl_session *s, int seq, int n) {
     if (seq >= 0 && seq < s->kv.n_seq) tl_kv_truncate(&s->kv, seq, n > 0 ? n : 0);
+}
+
+int tl_session_fork(tl_session *s, int from, int to, tl_error *err) {
+    if (from < 0 || from >= s->kv.n_seq || to < 0 || to >= s->kv.n_seq)
+        return tl_fail(err, TL_E_ARGUMENT, "fork from sequence %d to %d of %d", from, to, s->kv.n_seq);
+    tl_kv_fork(&s->kv, from, to);
+    return TL_OK;
 }
 
 int tl_session_ctx(const tl_session *s) { return s->kv.n_ctx; }

@@ -204,6 +204,17 @@ static void sequences_do_not_touch(void) {
     for (int i = 0; i < n; i++) seq[i] = 1;
     CHECKF(!tl_session_eval(s, &b, &err), "%s", err.text);
     CHECK(!memcmp(tl_session_logits(s, n - 6), a1 + (size_t)(n - 1) * (size_t)g.n_vocab, row));
+    /* A fork goes on with the bits of the sequence it came from, which stays as it was. */
+    tl_session_truncate(s, 1, n - 1);
+    CHECK(tl_session_fork(s, 1, 2, &err) == TL_E_ARGUMENT);
+    err = (tl_error){0};
+    CHECK(!tl_session_fork(s, 1, 0, &err) && tl_session_pos(s, 0) == n - 1);
+    for (int i = 0; i < 2; i++) {
+        int32_t id[] = {i ? g.ids[n - 1] : other[2]}, to[] = {i};
+        b = (tl_batch){.n = 1, .token = id, .seq = to};
+        CHECKF(!tl_session_eval(s, &b, &err), "%s", err.text);
+        CHECK((memcmp(tl_session_logits(s, 0), a1 + (size_t)(n - 1) * (size_t)g.n_vocab, row) == 0) == i);
+    }
     free(a0), free(a1), free(g.logits);
     tl_session_free(s);
     tl_model_free(m);

@@ -11,9 +11,12 @@ enum { SEQS = 3, CTX = 300, LAYERS = 2, HEADS = 2, HD = 32 };
 static uint32_t rng = 12345;
 static uint32_t next(void) { return rng = rng * 1664525u + 1013904223u; }
 
+/* Which writer wrote what a sequence holds at a position: forks share, later writes differ. */
+static int writer[SEQS][CTX];
+
 /* Value of K (V: negative) at a coordinate; exact in f16. */
-static float value(int layer, int seq, int pos, int head, int i) {
-    return (float)((layer * 31 + seq * 17 + pos * 7 + head * 3 + i) % 1024) / 8.0f;
+static float value(int layer, int who, int pos, int head, int i) {
+    return (float)((layer * 31 + who * 17 + pos * 7 + head * 3 + i) % 1024) / 8.0f;
 }
 
 static float f16_at(const void *p, size_t i) { /* normal and zero values only */
@@ -27,7 +30,7 @@ static void put(tl_kv *kv, int seq, int pos) {
     float k[HD], v[HD];
     for (int l = 0; l < LAYERS; l++)
         for (int h = 0; h < HEADS; h++) {
-            for (int i = 0; i < HD; i++) { k[i] = value(l, seq, pos, h, i); v[i] = -k[i]; }
+            for (int i = 0; i < HD; i++) { k[i] = value(l, writer[seq][pos], pos, h, i); v[i] = -k[i]; }
             uint8_t *page = tl_kv_k(kv, l, seq, h, pos / TL_KV_PAGE);
             kv->ops->put_k(page, k, HD, pos % TL_KV_PAGE);
             kv->ops->put_v(tl_kv_v(kv, page), v, HD, pos % TL_KV_PAGE);
@@ -42,8 +45,8 @@ static void check_all(const tl_kv *kv, const int *n, int type) {
                     uint8_t *k = tl_kv_k(kv, l, s, h, pos / TL_KV_PAGE), *v = tl_kv_v(kv, k);
                     for (int i = 0; i < HD; i += 5) {
                         size_t p = (size_t)(pos % TL_KV_PAGE);
-                        CHECK(at(k, (size_t)i * TL_KV_PAGE + p, type) == value(l, s, pos, h, i));
-                        CHECK(at(v, p * HD + (size_t)i, type) == -value(l, s, pos, h, i));
+                        CHECK(at(k, (size_t)i * TL_KV_PAGE + p, type) == value(l, writer[s][pos], pos, h, i));
+                        CHECK(at(v, p * HD + (size_t)i, type) == -value(l, writer[s][pos], pos, h, i));
                     }
                 }
 }
@@ -56,27 +59,37 @@ static void random_operations(void) {
             tl_kv kv;
             tl_error err = {0};
             CHECKF(!tl_kv_init(&kv, &k.kv[type], LAYERS, HEADS, HD, SEQS, CTX, &err), "%s", err.text);
-            int n[SEQS] = {0}, total = SEQS * ((CTX + TL_KV_PAGE - 1) / TL_KV_PAGE);
-            for (int op = 0; op < 60; op++) {
+            int n[SEQS] = {0}, who = 0, total = SEQS * ((CTX + TL_KV_PAGE - 1) / TL_KV_PAGE);
+            for (int op = 0; op < 90; op++) {
                 int s = (int)(next() >> 8) % SEQS;
-                if (next() >> 31) {
+                uint32_t what = next() >> 30;
+                who++;
+                if (what >= 2) {
                     int grow = (int)(next() >> 8) % 90;
                     for (; grow > 0 && n[s] < CTX; grow--, n[s]++) {
                         tl_kv_reserve(&kv, s, n[s] + 1);
                         kv.n_pos[s] = n[s] + 1;
+                        writer[s][n[s]] = who;
                         put(&kv, s, n[s]);
                     }
+                } else if (what == 1) {
+                    int to = (int)(next() >> 8) % SEQS;
+                    tl_kv_fork(&kv, s, to);
+                    memcpy(writer[to], writer[s], sizeof *writer);
+                    n[to] = n[s];
                 } else {
                     int to = (int)(next() >> 8) % (CTX + 1);
                     tl_kv_truncate(&kv, s, to);
                     if (to < n[s]) n[s] = to;
                 }
-                int pages = 0;
+                int entries = 0, refs = 0, held = 0;
                 for (int i = 0; i < SEQS; i++) {
                     CHECK(kv.n_pos[i] == n[i]);
-                    pages += (n[i] + TL_KV_PAGE - 1) / TL_KV_PAGE;
+                    entries += (n[i] + TL_KV_PAGE - 1) / TL_KV_PAGE;
                 }
-                CHECK(kv.n_free == total - pages);
+                for (int i = 0; i < kv.n_pages; i++) { refs += kv.refs[i]; held += kv.refs[i] > 0; }
+                CHECK(refs == entries && kv.n_free == total - held);
+                if (op % 10 == 9) check_all(&kv, n, type);
             }
             check_all(&kv, n, type);
             tl_kv_done(&kv);
