@@ -44,6 +44,10 @@ $(BUILD)/src/base/%.o: src/base/%.c
 	@mkdir -p $(@D)
 	$(CC) $(BASE) -D_GNU_SOURCE $(CFLAGS) -c -o $@ $<
 
+$(BUILD)/src/perf/%.o: src/perf/%.c
+	@mkdir -p $(@D)
+	$(CC) $(BASE) -D_GNU_SOURCE $(CFLAGS) -c -o $@ $<
+
 $(BUILD)/src/cmd/%.o: src/cmd/%.c
 	@mkdir -p $(@D)
 	$(CC) $(BASE) -D_POSIX_C_SOURCE=200809L $(CFLAGS) -c -o $@ $<

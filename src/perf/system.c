@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * system.c: what the system says about itself: caches, memory, huge pages. All files are read below a root folder so that
+ * tests can lay out trees of their own; what is missing there is 0 or "unknown". */
+#include "perf/internal.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+const char *tl_perf_root(const char *root) { return strcmp(root, "/") ? root : ""; }
+
+int tl_perf_read_line(char *buf, size_t size, const char *fmt, ...) {
+    char path[1024];
+    va_list ap;
+    va_start(ap, fmt);
+    int n = vsnprintf(path, sizeof path, fmt, ap);
+    va_end(ap);
+    if (n < 0 || (size_t)n >= sizeof path) {
+        errno = ENAMETOOLONG;
+        return 0;
+    }
+    FILE *f = fopen(path, "r");
+    if (!f) return 0;
+    errno = 0;
+    char *got = fgets(buf, (int)size, f);
+    int why = errno ? errno : ENODATA;
+    fclose(f);
+    if (!got) errno = why;
+    else buf[strcspn(buf, "\n")] = 0;
+    return got != NULL;
+}
+
+/* "2048K", "32M", "8192" -> bytes; 0 if malformed. */
+static int64_t parse_size(const char *s) {
+    char *end;
+    errno = 0;
+    long long v = strtoll(s, &end, 10);
+    int shift = *end == 'K' ? 10 : *end == 'M' ? 20 : *end == 'G' ? 30 : 0;
+    if (end == s || (*end && !shift) || (shift && end[1]) || errno || v < 0 || v > (1ll << 33)) return 0;
+    return (int64_t)v << shift;
+}
+
+static void read_caches(const char *root, tl_system *s) {
+    int llc_level = 0;
+    for (int i = 0; i < 16; i++) {
+        char type[32], text[32];
+        const char *dir = "/sys/devices/system/cpu/cpu0/cache/index";
+        if (!tl_perf_read_line(type, sizeof type, "%s%s%d/type", root, dir, i)) break;
+        if (strcmp(type, "Data") && strcmp(type, "Unified")) continue;
+        if (!tl_perf_read_line(text, sizeof text, "%s%s%d/level", root, dir, i)) continue;
+        int level = atoi(text);
+        if (!tl_perf_read_line(text, sizeof text, "%s%s%d/size", root, dir, i)) continue;
+        int64_t bytes = parse_size(text);
+        if (level == 1) s->l1d = bytes;
+        if (level == 2) s->l2 = bytes;
+        if (level >= llc_level && bytes) {
+            llc_level = level;
+            s->llc = bytes;
+        }
+    }
+}
+
+static void read_memory(const char *root, tl_system *s) {
+    char path[1024], line[256];
+    snprintf(path, sizeof path, "%s/proc/meminfo", root);
+    FILE *f = fopen(path, "r");
+    long long kb;
+    while (f && fgets(line, sizeof line, f)) {
+        if (sscanf(line, "MemTotal: %lld kB", &kb) == 1) s->mem_total = kb * 1024;
+        if (sscanf(line, "MemAvailable: %lld kB", &kb) == 1) s->mem_available = kb * 1024;
+    }
+    if (f) fclose(f);
+}
+
+/* "always [madvise] never": the one in brackets. */
+static void read_huge_pages(const char *root, tl_system *s) {
+    char line[128];
+    snprintf(s->huge_pages, sizeof s->huge_pages, "unknown");
+    if (!tl_perf_read_line(line, sizeof line, "%s/sys/kernel/mm/transparent_hugepage/enabled", root)) return;
+    char *open = strchr(line, '['), *close = open ? strchr(open, ']') : NULL;
+    if (close) snprintf(s->huge_pages, sizeof s->huge_pages, "%.*s", (int)(close - open - 1), open + 1);
+}
+
+void tl_system_read(const char *root, tl_system *s) {
+    memset(s, 0, sizeof *s);
+    tl_cpu_name(s->cpu, sizeof s->cpu);
+    tl_usable_threads(root, &s->count);
+    root = tl_perf_root(root);
+    read_caches(root, s);
+    read_memory(root, s);
+    read_huge_pages(root, s);
+}
