@@ -109,10 +109,12 @@ const char *tl_peak_name(int kind);     /* "int8", "f32", "bf16" */
 
 #define TL_MAX_THREAD_COUNTS 16
 
+/* All zero: the defaults. */
 typedef struct tl_machine_options {
     int threads[TL_MAX_THREAD_COUNTS], n_threads;   /* numbers of threads to measure; none: 1, 2, 4, ... and all usable */
-    int64_t bytes[4];                   /* sizes for TL_READ_SIZE, 0: none (a model's bytes per token) */
-    int level;                          /* index of a CPU level: peaks of it alone; -1: of all this CPU can run */
+    int64_t bytes[4];                   /* sizes for TL_READ_SIZE (a model's bytes per token), 0: none; one as large as what is
+                                           read for TL_READ_DRAM is left out */
+    const char *level;                  /* a CPU level that this CPU can run: its peaks alone; NULL: of all levels */
     int samples;                        /* quiet ones per number, 0: 7 */
     void (*progress)(void *user, const char *what);   /* may be NULL */
     void *progress_user;
@@ -145,7 +147,7 @@ typedef struct tl_machine {
 /* Takes a few seconds and up to 1 GiB of memory. */
 int tl_machine_measure(const tl_machine_options *o, tl_machine *m, tl_error *err);
 
-/* Best read bandwidth [bytes/s] that threads can have over a working set of so many bytes: measured at that size if it
+/* Read bandwidth [bytes/s, median] that threads can have over a working set of so many bytes: measured at that size if it
  * was (within 10 %), else DRAM's. For a number of threads that was not measured the next lower one's. 0: nothing fits. */
 double tl_machine_bandwidth(const tl_machine *m, int threads, int64_t bytes);
 /* Peak of a level [MAC/s]; the same rule for threads. level NULL: the best. 0: not measured. */
@@ -197,6 +199,8 @@ typedef struct tl_table {
     tl_cell *cells;
     int failed;                         /* no memory */
 } tl_table;
+/* tl_table t = TL_TABLE(columns); for a static array of columns. */
+#define TL_TABLE(columns) {.cols = (columns), .n_cols = (int)(sizeof(columns) / sizeof *(columns))}
 
 /* The next cell. NAN and NULL: "-" in text, null in JSON, nothing in CSV. A number's cell may hold a text instead
  * ("unavailable: ..."), which is shown as it is. Texts are copied. */
