@@ -110,21 +110,8 @@ static uint32_t pair_rank(const void *user, const tl_symbol *a, const tl_symbol 
     return m->rank;
 }
 
-/* A byte that is no token: unk, or what stands for U+FFFD if there is no unk or it is a control token. */
-static int put_missing(const tl_tokenizer *t, unsigned char byte, tl_sink *out, tl_error *err) {
-    const int32_t *id = t->byte_id;
-    if (t->unk >= 0 && t->type[t->unk] != TL_TOK_CONTROL) {
-        tl_sink_put(out, t->unk);
-    } else if (id[0xEF] >= 0 && id[0xBF] >= 0 && id[0xBD] >= 0) {
-        tl_sink_put(out, id[0xEF]);
-        tl_sink_put(out, id[0xBF]);
-        tl_sink_put(out, id[0xBD]);
-    } else {
-        return tl_fail(err, TL_E_UNSUPPORTED, "the vocabulary has no token for byte 0x%02x and none for unknown text", byte);
-    }
-    return TL_OK;
-}
-
+/* A byte that is no token (published vocabularies lack some that start rare characters) becomes unk; without an unk, or
+ * where that is a control token, it is left out, as the reference implementations do. */
 static int encode_piece(const tl_tokenizer *t, tl_merger *m, const char *p, size_t n, tl_sink *out, tl_error *err) {
     if (t->pre->flags & TL_PRE_WHOLE && n <= t->longest && n <= MAX_SPELLED) {
         char spelled[2 * MAX_SPELLED];
@@ -141,7 +128,7 @@ static int encode_piece(const tl_tokenizer *t, tl_merger *m, const char *p, size
     else m->sym[0].next = UINT32_MAX;
     for (uint32_t i = 0; rc == TL_OK && i != UINT32_MAX; i = m->sym[i].next) {
         if (m->sym[i].id >= 0) tl_sink_put(out, m->sym[i].id);
-        else rc = put_missing(t, (unsigned char)p[m->sym[i].at], out, err);
+        else if (t->unk >= 0 && t->type[t->unk] != TL_TOK_CONTROL) tl_sink_put(out, t->unk);
     }
     return rc;
 }
