@@ -6,26 +6,36 @@
 /* ---- quantization -------------------------------------------------------------------------------------------------
  * The level provides, for a block of 32 floats:
  *   top_bits(x)               the largest bit pattern with the sign bit cleared: the largest magnitude, or a NaN
- *   round_block(x, id, q, s)  q[32] = round to nearest even of x * id, within +-127; s[2] = sums of its halves */
+ *   round_block(x, id, q, s)  q[32] = round to nearest even of x * id, within +-127; s[2] = sums of its halves
+ * and, if it has a faster way for four blocks, HAS_QUANTIZE_4 and quantize_4(). */
+
+INLINE void quantize_block(const float *x, int8_t *q, float *d, float *ds, int16_t *s) {
+    const uint32_t top = top_bits(x);
+    const float amax = tl_f32_from_bits(top), id = 127.0f / amax;
+    if (top < 0x7f800000 && id < INFINITY) {
+        round_block(x, id, q, s);
+        *d = amax / 127.0f;
+        *ds = *d * (float)(s[0] + s[1]);
+    } else {   /* NaN or Inf; or a magnitude of 0 or so near it that id overflows */
+        memset(q, 0, 32);
+        s[0] = s[1] = 0;
+        *d = *ds = top < 0x7f800000 ? 0 : NAN;
+    }
+}
 
 static void quantize_q8(const float *x, int k, void *act, int n, int t) {
     const int tile = t / TL_ACT_TILE, tn = tl_act_tile_n(n, tile), at = t % TL_ACT_TILE;
-    uint8_t *block = (uint8_t *)act + tl_act_tile_at(k, tile);
-    for (int b = 0; b < k / 32; b++, x += 32, block += tn * TL_ACT_Q8_BYTES) {
-        int8_t *q = (int8_t *)block + at * 32;
-        float *d = (float *)(void *)(block + tn * 32) + at, *ds = d + tn;
-        int16_t *s = (int16_t *)(void *)(block + tn * 40) + 2 * at;
-        const uint32_t top = top_bits(x);
-        const float amax = tl_f32_from_bits(top), id = 127.0f / amax;
-        if (top < 0x7f800000 && id < INFINITY) {
-            round_block(x, id, q, s);
-            *d = amax / 127.0f;
-            *ds = *d * (float)(s[0] + s[1]);
-        } else {   /* NaN or Inf; or a magnitude of 0 or so near it that id overflows */
-            memset(q, 0, 32);
-            s[0] = s[1] = 0;
-            *d = *ds = top < 0x7f800000 ? 0 : NAN;
+    const size_t step = (size_t)tn * TL_ACT_Q8_BYTES;
+    uint8_t *q = (uint8_t *)act + tl_act_tile_at(k, tile), *d = q + tn * 32 + at * 4, *ds = d + tn * 4, *s = ds + tn * 4;
+    q += at * 32;
+    for (int b = 0; b < k / 32; b++, x += 32, q += step, d += step, ds += step, s += step) {
+#ifdef HAS_QUANTIZE_4
+        if (b + 4 <= k / 32 && quantize_4(x, q, d, ds, s, step)) {
+            b += 3, x += 96, q += 3 * step, d += 3 * step, ds += 3 * step, s += 3 * step;
+            continue;
         }
+#endif
+        quantize_block(x, (int8_t *)q, (float *)(void *)d, (float *)(void *)ds, (int16_t *)(void *)s);
     }
 }
 
