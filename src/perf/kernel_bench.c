@@ -1,0 +1,292 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * kernel_bench.c: every kernel alone, with one thread, at a few sizes. With one token the weights come from memory: calls
+ * walk over copies of the matrix that together are twice as large as the caches. With several tokens they stay in the
+ * caches, and a call covers as many rows as a thread of the forward pass claims at a time. Values do not matter for the
+ * time as long as they are ordinary numbers. */
+#include "perf/internal.h"
+
+#include <math.h>
+#include <string.h>
+
+#define SAMPLE_SECONDS 0.010
+#define CLAIM_ROWS 32             /* as TL_CLAIM_ROWS of compute.h */
+enum { MAX_ROWS = 8192, MAX_K = 2048, MAX_N = 512 };
+static const struct { int rows, k; } sizes[] = {{576, 576}, {2048, 2048}, {8192, 2048}};
+static const int tokens[] = {1, 8, 512};
+
+const tl_col tl_kernel_cols[] = {
+    {"kernel", "kernel", TL_COL_TEXT, 0}, {"level", NULL, TL_COL_TEXT, 0}, {"type", NULL, TL_COL_TEXT, 0},
+    {"op", "op", TL_COL_TEXT, 0}, {"rows", "rows", TL_COL_NUM, 0}, {"k", "k", TL_COL_NUM, 0}, {"n", "tokens", TL_COL_NUM, 0},
+    {"weights", "weights", TL_COL_TEXT, 0}, {"ns", "ns", TL_COL_NUM, 0}, {"gb_s", "GB/s", TL_COL_NUM, 2},
+    {"gmac_s", "GMAC/s", TL_COL_NUM, 1}, {"memory_share", "of read", TL_COL_NUM, 2},
+    {"compute_share", "of peak", TL_COL_NUM, 2}, {"spread", "spread", TL_COL_NUM, 3}, {"samples", NULL, TL_COL_NUM, 0},
+    {"discarded", "discarded", TL_COL_NUM, 0}, {"regime", "regime", TL_COL_TEXT, 0},
+};
+const int tl_n_kernel_cols = (int)(sizeof tl_kernel_cols / sizeof *tl_kernel_cols);
+
+/* Memory for all kernels, as large as the largest needs. */
+typedef struct bench {
+    const tl_kernel_options *o;
+    const tl_machine *m;          /* NULL: no shares */
+    tl_table *t;
+    tl_kernels *k;                /* [n_levels] tables in the order measured */
+    const char *level;
+    char *weights, *act, *scratch;
+    float *x, *y;                 /* [MAX_N][MAX_K], [MAX_N][MAX_ROWS] */
+    size_t weight_bytes;
+} bench;
+
+#define ACT_BYTES ((size_t)MAX_N * MAX_K * 4)
+#define Y_BYTES ((size_t)MAX_N * MAX_ROWS * 4)
+
+/* One row of the table to be measured. */
+typedef struct task {
+    const char *kernel, *type, *op, *weights;
+    int rows, k, n;
+    double bytes, macs;           /* of the whole */
+    double calls;                 /* calls that make up the whole */
+    int act;                      /* TL_ACT_*: which peak; -1: none */
+    void (*call)(void *arg);
+    void *arg;
+} task;
+
+/* ---- time ----------------------------------------------------------------------------------------------------------------- */
+
+static double time_calls(const task *t, int64_t calls) {
+    double start = tl_now();
+    for (int64_t i = 0; i < calls; i++) t->call(t->arg);
+    return (tl_now() - start) / (double)calls;
+}
+
+/* Seconds per call. Before the samples, calls until they fill a sample's time warm up caches and clock. */
+static tl_stat measure(const bench *b, const task *t) {
+    tl_samples s = {.want = b->o->samples > 0 ? b->o->samples : 5};
+    s.tries = 3 * s.want < TL_MAX_SAMPLES ? 3 * s.want : TL_MAX_SAMPLES;
+    int64_t calls = 1;
+    double each;
+    while ((each = time_calls(t, calls)) * (double)calls < SAMPLE_SECONDS / 4) calls *= 2;
+    calls = (int64_t)(SAMPLE_SECONDS / each) + 1;
+    if (b->o->loop > 0) {
+        for (double until = tl_now() + b->o->loop; tl_now() < until;) each = time_calls(t, calls);
+        tl_samples_add(&s, each, 0);
+        return tl_samples_stat(&s);
+    }
+    while (tl_samples_more(&s)) {
+        tl_disturb d;
+        tl_disturb_begin(&d);
+        each = time_calls(t, calls);
+        tl_samples_add(&s, each, tl_disturb_end(&d, 1));
+    }
+    return tl_samples_stat(&s);
+}
+
+static void measure_row(const bench *b, const task *t) {
+    char text[64];
+    snprintf(text, sizeof text, "%s %dx%d, %d", t->kernel, t->rows, t->k, t->n);
+    if (b->o->progress) b->o->progress(b->o->progress_user, text);
+    tl_stat s = measure(b, t);
+    double seconds = s.median * t->calls;
+    int dram = t->weights && !strcmp(t->weights, "dram");
+    double bandwidth = b->m && dram ? tl_machine_bandwidth(b->m, 1, (int64_t)b->weight_bytes) : 0;
+    double peak = b->m && t->act >= 0 ? tl_machine_peak(b->m, b->level, t->act == TL_ACT_Q8 ? TL_PEAK_INT8 : TL_PEAK_F32, 1) : 0;
+    tl_roofline r = tl_regime(t->bytes, t->macs, seconds, bandwidth, peak);
+    tl_table_str(b->t, t->kernel);
+    tl_table_str(b->t, b->level);
+    tl_table_str(b->t, t->type);
+    tl_table_str(b->t, t->op);
+    tl_table_num(b->t, t->rows ? t->rows : NAN);
+    tl_table_num(b->t, t->k);
+    tl_table_num(b->t, t->n);
+    tl_table_str(b->t, t->weights);
+    tl_table_num(b->t, seconds * 1e9);
+    tl_table_num(b->t, r.gb_s);
+    tl_table_num(b->t, t->macs > 0 ? r.gmac_s : NAN);
+    tl_table_num(b->t, bandwidth > 0 ? r.memory_share : NAN);
+    tl_table_num(b->t, peak > 0 ? r.compute_share : NAN);
+    tl_table_num(b->t, s.spread);
+    tl_table_num(b->t, s.n);
+    tl_table_num(b->t, s.discarded);
+    tl_table_str(b->t, r.regime == TL_REGIME_UNKNOWN ? NULL : r.name);
+}
+
+/* ---- products ------------------------------------------------------------------------------------------------------------- */
+
+typedef struct product {
+    const tl_gemm *gemm;
+    tl_gemm_args a;
+    const char *weights;
+    size_t copy_bytes;
+    int copies, at, rows, step;   /* a call covers step rows; after the last row comes the next copy */
+} product;
+
+static void call_product(void *arg) {
+    product *p = arg;
+    p->a.r0 = p->a.r1 < p->rows ? p->a.r1 : 0;
+    p->a.r1 = p->a.r0 + p->step;
+    if (p->a.r0 == 0) {
+        p->at = p->at + 1 < p->copies ? p->at + 1 : 0;
+        p->a.w = p->weights + p->copy_bytes * (size_t)p->at;
+    }
+    p->gemm->run(&p->a);
+}
+
+/* Bytes 0x20..0x2f: wherever a type holds a float or an exponent, that is a number of ordinary size. */
+static void fill_pattern(char *p, size_t n) {
+    uint32_t x = 1;
+    for (size_t i = 0; i < n; i++) {
+        x = x * 1664525 + 1013904223;
+        p[i] = (char)(0x20 | x >> 28);
+    }
+}
+
+/* As many copies of the matrix as fit, every group the same. Returns the bytes of a copy. */
+static size_t fill_weights(const bench *b, const tl_gemm *g, const tl_type_info *info, int rows, int k, int copies) {
+    size_t row_bytes = (size_t)(k / info->elems) * (size_t)info->bytes;
+    size_t unit = g->rows > 1 ? g->group_bytes(k) : row_bytes, copy = unit * (size_t)(rows / g->rows);
+    if (g->rows > 1) {
+        fill_pattern(b->act, row_bytes * (size_t)g->rows);   /* the activations come later */
+        g->pack(b->act, row_bytes, g->rows, k, b->weights);
+    } else fill_pattern(b->weights, row_bytes);
+    for (size_t at = unit; at < copy; at += unit) memcpy(b->weights + at, b->weights, unit);
+    copy = (copy + 63) / 64 * 64;
+    for (int i = 1; i < copies && copy * (size_t)(i + 1) <= b->weight_bytes; i++)
+        memcpy(b->weights + copy * (size_t)i, b->weights, copy);
+    return copy;
+}
+
+static void fill_act(const bench *b, const tl_kernels *k, int act, int cols, int n) {
+    for (int t = 0; t < n; t++) {
+        if (act == TL_ACT_Q8) k->quantize_q8(b->x, cols, b->act, n, t);
+        else memcpy(b->act + (size_t)t * (size_t)cols * 4, b->x, (size_t)cols * 4);
+    }
+}
+
+static void bench_product(const bench *b, const tl_kernels *k, int type, int rows, int cols) {
+    const tl_gemm *g = &k->gemm[type];
+    const tl_type_info *info = tl_type_info_get((uint32_t)type);
+    for (size_t i = 0; i < sizeof tokens / sizeof *tokens; i++) {
+        int n = tokens[i], stream = n == 1;
+        size_t copy = fill_weights(b, g, info, rows, cols, stream ? 1 << 20 : 1);
+        int copies = stream ? (int)(b->weight_bytes / copy) : 1;
+        product p = {g, {.type = type, .k = cols, .x = b->act, .n = n, .y = b->y, .y_stride = MAX_ROWS, .scratch = b->scratch},
+                     b->weights, copy, copies, -1, rows, stream ? rows : CLAIM_ROWS};
+        fill_act(b, k, g->act, cols, n);
+        task t = {.kernel = g->name, .type = info->name, .op = stream ? "gemv" : "gemm", .rows = rows, .k = cols, .n = n,
+                  .weights = copies > 1 ? "dram" : "cache", .bytes = (double)copy, .macs = (double)rows * cols * n,
+                  .calls = (double)rows / p.step, .act = g->act, .call = call_product, .arg = &p};
+        measure_row(b, &t);
+    }
+}
+
+/* ---- vector operations -------------------------------------------------------------------------------------------------------- */
+
+typedef struct vec_call { const bench *b; const tl_kernels *k; tl_attn_args attn; } vec_call;
+enum { VEC = 2048, ROPE = 64, HEADS = 4, HEAD = 64 };
+
+static void call_quantize(void *p) { vec_call *c = p; c->k->quantize_q8(c->b->x, VEC, c->b->act, 1, 0); }
+static void call_norm(void *p) { vec_call *c = p; c->k->rms_norm(c->b->y, c->b->x, c->b->x, VEC, 1e-5f); }
+static void call_dot(void *p) { vec_call *c = p; c->b->y[0] = c->k->dot_f32(c->b->x, c->b->x + VEC, VEC); }
+static void call_silu(void *p) { vec_call *c = p; c->k->silu_mul(c->b->y, c->b->x, VEC); }
+static void call_gelu(void *p) { vec_call *c = p; c->k->gelu_mul(c->b->y, c->b->x, VEC); }
+static void call_rope(void *p) { vec_call *c = p; c->k->rope(c->b->y, c->b->x, ROPE, TL_ROPE_NEOX); }
+static void call_sum_exp(void *p) { vec_call *c = p; c->b->y[0] = (float)c->k->log_sum_exp(c->b->x, VEC); }
+static void call_attn(void *p) { vec_call *c = p; c->k->kv[TL_KV_F16].attn(&c->attn); }
+
+#define SLOT(member) offsetof(tl_kernels, member)
+static const struct { const char *name; void (*call)(void *); size_t slot; int n; double bytes, macs; } vecs[] = {
+    {"quantize_q8", call_quantize, SLOT(quantize_q8), VEC, VEC * 4 + VEC / 32 * TL_ACT_Q8_BYTES, 0},
+    {"rms_norm", call_norm, SLOT(rms_norm), VEC, VEC * 12, 0},
+    {"dot_f32", call_dot, SLOT(dot_f32), VEC, VEC * 8, VEC},
+    {"silu_mul", call_silu, SLOT(silu_mul), VEC, VEC * 12, 0},
+    {"gelu_mul", call_gelu, SLOT(gelu_mul), VEC, VEC * 12, 0},
+    {"rope", call_rope, SLOT(rope), ROPE, ROPE * 12, 0},
+    {"log_sum_exp", call_sum_exp, SLOT(log_sum_exp), VEC, VEC * 4, 0},
+    {"attn_f16", call_attn, SLOT(kv[TL_KV_F16].attn), HEAD, 2.0 * HEAD * TL_KV_PAGE * 2, 2.0 * HEADS * HEAD * TL_KV_PAGE},
+};
+
+/* Did one of the levels before have the same function in the slot? All slots compared are pointers to functions. */
+static int slot_known(const bench *b, int at, size_t slot) {
+    for (int i = 0; i < at; i++)
+        if (!memcmp((const char *)&b->k[at] + slot, (const char *)&b->k[i] + slot, sizeof(void (*)(void)))) return 1;
+    return 0;
+}
+
+static void bench_vec(const bench *b, int at, size_t i) {
+    static const int32_t lo[HEADS] = {0}, hi[HEADS] = {TL_KV_PAGE, TL_KV_PAGE, TL_KV_PAGE, TL_KV_PAGE};
+    float *state = (float *)(void *)b->scratch;
+    vec_call c = {b, &b->k[at], {.q = b->x, .nq = HEADS, .hd = HEAD, .k = b->act, .v = b->act + (64 << 10), .lo = lo, .hi = hi,
+                                 .scratch = state, .m = state + HEADS * TL_KV_PAGE, .s = state + HEADS * TL_KV_PAGE + 16, .acc = b->y}};
+    char name[64];
+    snprintf(name, sizeof name, "tl_%s_%s", vecs[i].name, b->level);
+    if (b->o->filter && !strstr(name, b->o->filter)) return;
+    memset(b->scratch, 0, TL_GEMM_SCRATCH(MAX_K));
+    memset(b->y, 0, VEC * sizeof *b->y);
+    fill_pattern(b->act, 128 << 10);   /* f16 values of 0.008 to 0.1 */
+    task t = {.kernel = name, .op = "vec", .k = vecs[i].n, .n = vecs[i].call == call_attn ? HEADS : 1, .bytes = vecs[i].bytes,
+              .macs = vecs[i].macs, .calls = 1, .act = -1, .call = vecs[i].call, .arg = &c};
+    measure_row(b, &t);
+}
+
+/* ---- all of it -------------------------------------------------------------------------------------------------------------------- */
+
+static void bench_level(bench *b, int at, int level) {
+    b->level = tl_levels[level].name;
+    tl_kernels_init(&b->k[at], level);
+    for (int type = 0; type < TL_N_TYPES; type++) {
+        const tl_gemm *g = &b->k[at].gemm[type];
+        if (!g->run || (b->o->filter && !strstr(g->name, b->o->filter))) continue;
+        int known = 0;   /* one function may serve several types: the name tells them apart */
+        for (int i = 0; i < at; i++) known |= !strcmp(b->k[i].gemm[type].name, g->name);
+        for (size_t i = 0; i < sizeof sizes / sizeof *sizes && !known; i++)
+            if (sizes[i].k % tl_type_info_get((uint32_t)type)->elems == 0) bench_product(b, &b->k[at], type, sizes[i].rows, sizes[i].k);
+    }
+    for (size_t i = 0; i < sizeof vecs / sizeof *vecs; i++)
+        if (!slot_known(b, at, vecs[i].slot)) bench_vec(b, at, i);
+}
+
+static int default_levels(int *levels) {
+    int n = 0;
+    for (int i = 0; tl_levels[i].name && n < 16; i++)
+        if (!(tl_levels[i].needs & ~tl_cpu_features())) levels[n++] = i;
+    return n;
+}
+
+/* Twice the last cache, at least 3 of the largest matrices (f32). */
+static size_t streamed_bytes(void) {
+    tl_system s;
+    tl_system_read("/", &s);
+    int64_t n = 2 * s.llc, least = 3ll * MAX_ROWS * MAX_K * 4, most = 512ll << 20;
+    if (n < least) n = least;
+    if (n > most) n = most;
+    return (size_t)n;
+}
+
+int tl_kernels_measure(const tl_kernel_options *o, const tl_machine *m, tl_table *t, tl_error *err) {
+    tl_error own = {0};
+    int levels[16], n = o->n_levels, rows = tl_table_rows(t);
+    size_t scratch = TL_GEMM_SCRATCH(MAX_K);
+    bench b = {.o = o, .m = m, .t = t, .weight_bytes = streamed_bytes()};
+    if (!err) err = &own;
+    memcpy(levels, o->levels, sizeof levels);
+    if (n <= 0) n = default_levels(levels);
+    b.k = tl_alloc_n((size_t)n, sizeof *b.k, "kernel tables", err);
+    b.weights = tl_alloc_big(b.weight_bytes, "weights to measure with", err);
+    b.act = tl_alloc_big(ACT_BYTES, "activations to measure with", err);
+    b.x = tl_alloc_big(ACT_BYTES, "activations to measure with", err);
+    b.y = tl_alloc_big(Y_BYTES, "results to measure with", err);
+    b.scratch = tl_alloc_big(scratch, "scratch memory", err);
+    if (!err->code) {
+        for (int i = 0; i < MAX_N * MAX_K; i++) b.x[i] = (float)(i % 31 - 15) / 16;
+        for (int i = 0; i < n; i++) bench_level(&b, i, levels[i]);
+        if (tl_table_rows(t) == rows)
+            tl_fail(err, TL_E_ARGUMENT, "no kernel has '%s' in its name (tinyllm cpu lists them)", o->filter ? o->filter : "");
+    }
+    tl_free(b.k);
+    tl_free_big(b.weights, b.weight_bytes);
+    tl_free_big(b.act, ACT_BYTES);
+    tl_free_big(b.x, ACT_BYTES);
+    tl_free_big(b.y, Y_BYTES);
+    tl_free_big(b.scratch, scratch);
+    return err->code;
+}
