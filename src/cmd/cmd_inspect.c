@@ -7,6 +7,7 @@
 #include <string.h>
 #include "cmd/cmd.h"
 #include "cmd/inspect_facts.h"
+#include "model/model.h"
 
 typedef struct inspect_args { int tensors, kv, json; int64_t ctx; } inspect_args;
 
@@ -162,6 +163,31 @@ static tl_slice text_key(const tl_gguf *g, const char *key) {
     return s;
 }
 
+/* The tokens that end a text or a turn, as the tokenizer sees them; or why it cannot be used. */
+static void page_end_tokens(tl_buf *b, const tl_gguf *g, const tl_slice *tokens, uint64_t n) {
+    tl_error err = {0};
+    int shown = 0;
+    tl_tokenizer *t = tl_load_tokenizer(g, &err);
+    if (!t) {
+        label(b, "");
+        tl_buf_fmt(b, "cannot be used: %s\n", err.text);
+        return;
+    }
+    for (uint32_t id = 0; id < tl_tokenizer_n(t) && id < n && shown < SHOWN_ITEMS; id++) {
+        if (!tl_tokenizer_is_end(t, (int32_t)id)) continue;
+        label(b, shown++ ? "" : "end tokens");
+        tl_buf_fmt(b, "%lu ", (unsigned long)id);
+        add_text(b, tokens[id]);
+        tl_buf_str(b, "\n");
+    }
+    const char *warning = tl_tokenizer_warning(t);
+    if (warning) {
+        label(b, "");
+        tl_buf_fmt(b, "warning: %s\n", warning);
+    }
+    tl_tokenizer_free(t);
+}
+
 static void page_tokenizer(tl_buf *b, const tl_gguf *g) {
     uint64_t n = 0;
     tl_slice *tokens = tl_gguf_strings(g, "tokenizer.ggml.tokens", &n, NULL), pre = text_key(g, "tokenizer.ggml.pre");
@@ -177,6 +203,7 @@ static void page_tokenizer(tl_buf *b, const tl_gguf *g) {
         else tl_buf_str(b, "(not in the vocabulary)");
         tl_buf_str(b, "\n");
     }
+    if (tokens) page_end_tokens(b, g, tokens, n);
     tl_free(tokens);
 }
 

@@ -39,6 +39,7 @@ run inspect "$f"
 check page eval 'exits 0 && silent err && page_line architecture llama && page_line "key/value heads" 1'
 check page_types eval 'grep -q "^f32  *12 .* 100.0 %" "$tmp/out"'
 check page_specials eval 'out_has "bos 397 <|bos|>" && out_has "eos 398 <|eos|>" && out_has "eot 399 <|im_end|>"'
+check page_end_tokens eval 'page_line "end tokens" 398 && grep -q "^  *399 <|im_end|>" "$tmp/out"'
 check page_is_short eval '! out_has blk.0.attn_q.weight && ! out_has tokenizer.ggml.merges'
 run inspect "$f" --tensors --kv
 check page_lists eval 'out_has "blk.0.attn_q.weight" && out_has "tokenizer.ggml.merges" && out_has "32 x 400"'
@@ -86,7 +87,8 @@ check nothing eval 'exits 0 && out_has "no tensors"'
 run inspect "$f" --kv
 check nonsense exits 0
 check nonsense_notes eval 'out_has "block_count is 0" && out_has "attention.head_count is 0" && out_has "no model is that large" &&
-    out_has "context_length is not an integer" && out_has "vocab_size is not an integer" && out_has "not in the vocabulary"'
+    out_has "context_length is not an integer" && out_has "vocab_size is not an integer" && out_has "not in the vocabulary" &&
+    out_has "cannot be used: "'
 check control_bytes eval 'out_has "a\\x0ab\\xc2\\x85\\xff" && ! grep -q "$(printf "\033")" "$tmp/out"'
 run inspect "$f" --json --kv
 check nonsense_json exits 0
