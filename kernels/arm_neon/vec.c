@@ -53,7 +53,8 @@ static inline uint32_t top_bits(const float *x) {
 static inline int8x16_t round_16(const float *x, float32x4_t id) {
     int32x4_t r[4];
     for (int i = 0; i < 4; i++) r[i] = vcvtnq_s32_f32(vmulq_f32(ld(x + 4 * i), id));
-    const int16x8_t a = vcombine_s16(vmovn_s32(r[0]), vmovn_s32(r[1])), b = vcombine_s16(vmovn_s32(r[2]), vmovn_s32(r[3]));
+    const int16x8_t a = vcombine_s16(vmovn_s32(r[0]), vmovn_s32(r[1]));
+    const int16x8_t b = vcombine_s16(vmovn_s32(r[2]), vmovn_s32(r[3]));
     return vcombine_s8(vmovn_s16(a), vmovn_s16(b));
 }
 

@@ -8,7 +8,7 @@
 #include "half.h"
 #include "scalar/scalar.h"
 
-/* ---- activations -------------------------------------------------------------------------------------------------- */
+/* ---- activations ------------------------------------------------------------------------------------------------- */
 
 static void quantize_q8(const float *x, int k, void *act, int n, int t) {
     const int tile = t / TL_ACT_TILE, tn = tl_act_tile_n(n, tile), at = t % TL_ACT_TILE;
@@ -36,7 +36,7 @@ static void quantize_q8(const float *x, int k, void *act, int n, int t) {
     }
 }
 
-/* ---- element-wise ------------------------------------------------------------------------------------------------- */
+/* ---- element-wise ------------------------------------------------------------------------------------------------ */
 
 static float dot_f32(const float *a, const float *b, int n) {
     double s = 0;
@@ -91,7 +91,7 @@ static double log_sum_exp(const float *x, int n) {
     return n ? max + log(s) : NAN;
 }
 
-/* ---- attention ------------------------------------------------------------------------------------------------------ */
+/* ---- attention --------------------------------------------------------------------------------------------------- */
 
 static void put_k_f16(void *page, const float *k, int hd, int at) {
     for (int d = 0; d < hd; d++) ((uint16_t *)page)[d * TL_KV_PAGE + at] = tl_f32_to_f16(k[d]);

@@ -17,8 +17,8 @@ INLINE void prefetch(const void *page, int at, int n, int f16) {
 }
 
 /* Scores of nq queries into w [nq][TL_KV_PAGE]. PV vectors of positions at a time stay in registers. The first time
- * through K asks for K 16 rows ahead and for V, as the hardware's prefetch ends with every 4 KB: a third faster where the
- * cache is in memory. */
+ * through K asks for K 16 rows ahead and for V, as the hardware's prefetch ends with every 4 KB: up to a third faster
+ * where the cache is in memory. */
 INLINE void scores(const float *q, const void *k, const void *v, int hd, float *w, int nq, int f16) {
     for (int p = 0; p < TL_KV_PAGE; p += PV * W) {
         vf s[QB][PV];
@@ -159,7 +159,7 @@ static void attn_merge(float *am, float *as, float *aacc, float bm, float bs, co
     *am = m;
 }
 
-/* ---- writing a position ------------------------------------------------------------------------------------------- */
+/* ---- writing a position ------------------------------------------------------------------------------------------ */
 
 static void put_v_f16(void *page, const float *v, int hd, int at) {
     for (int d = 0; d < hd; d += W) st_f16((uint16_t *)page + at * hd + d, ld(v + d));

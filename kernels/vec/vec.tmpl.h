@@ -26,8 +26,8 @@ INLINE void quantize_block(const float *x, int8_t *q, float *d, float *ds, int16
 static void quantize_q8(const float *x, int k, void *act, int n, int t) {
     const int tile = t / TL_ACT_TILE, tn = tl_act_tile_n(n, tile), at = t % TL_ACT_TILE;
     const size_t step = (size_t)tn * TL_ACT_Q8_BYTES;
-    uint8_t *q = (uint8_t *)act + tl_act_tile_at(k, tile), *d = q + tn * 32 + at * 4, *ds = d + tn * 4, *s = ds + tn * 4;
-    q += at * 32;
+    uint8_t *first = (uint8_t *)act + tl_act_tile_at(k, tile);
+    uint8_t *q = first + at * 32, *d = first + tn * 32 + at * 4, *ds = d + tn * 4, *s = ds + tn * 4;
     for (int b = 0; b < k / 32; b++, x += 32, q += step, d += step, ds += step, s += step) {
 #ifdef HAS_QUANTIZE_4
         if (b + 4 <= k / 32 && quantize_4(x, q, d, ds, s, step)) {
@@ -39,7 +39,7 @@ static void quantize_q8(const float *x, int k, void *act, int n, int t) {
     }
 }
 
-/* ---- element-wise ------------------------------------------------------------------------------------------------- */
+/* ---- element-wise ------------------------------------------------------------------------------------------------ */
 
 /* Applies EXPR, a vector of Y (and X), to y[0..n) and x[0..n). */
 #define FOR_EACH(EXPR) do { \
@@ -80,7 +80,7 @@ static void rms_norm(float *y, const float *x, const float *w, int n, float eps)
     st_n(y + i, w ? last * ld_n(w + i, n - i) : last, n - i);
 }
 
-/* ---- rotation ------------------------------------------------------------------------------------------------------- */
+/* ---- rotation ---------------------------------------------------------------------------------------------------- */
 
 static void rope_norm(float *x, const float *cs, int n_rot) {
     vu minus = {0};   /* sign bit of the even lanes */
@@ -116,7 +116,7 @@ static void rope(float *x, const float *cs, int n_rot, int kind) {
     else rope_norm(x, cs, n_rot);
 }
 
-/* ---- log-sum-exp ------------------------------------------------------------------------------------------------------ */
+/* ---- log-sum-exp ------------------------------------------------------------------------------------------------- */
 
 static float max_of(const float *x, int n) {
     vf m0 = set1(-INFINITY), m1 = m0;

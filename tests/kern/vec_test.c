@@ -29,7 +29,7 @@ static int level_at(int *i) {
     return tl_levels[*i].name != NULL;
 }
 
-/* ---- memory and numbers ------------------------------------------------------------------------------------------- */
+/* ---- memory and numbers ------------------------------------------------------------------------------------------ */
 
 #define SLOTS 8
 #define SLOT_BYTES (1 << 20)
@@ -63,11 +63,11 @@ static float *randoms(int slot, int n, float range) {
 static float *copy(int slot, const float *x, int n) { return memcpy(floats(slot, n), x, (size_t)n * sizeof *x); }
 static int same_bits(const void *a, const void *b, size_t n) { return !memcmp(a, b, n); }
 
-static const int sizes[] = {1, 2, 3, 4, 5, 7, 8, 9, 13, 15, 16, 17, 23, 31, 32, 33, 47, 48, 49, 63, 64, 65, 66, 67, 128, 200, 576,
-                            640, 2048};
+static const int sizes[] = {1, 2, 3, 4, 5, 7, 8, 9, 13, 15, 16, 17, 23, 31, 32, 33,
+                            47, 48, 49, 63, 64, 65, 66, 67, 128, 200, 576, 640, 2048};
 #define N_SIZES ((int)(sizeof sizes / sizeof *sizes))
 
-/* ---- quantization --------------------------------------------------------------------------------------------------- */
+/* ---- quantization ------------------------------------------------------------------------------------------------ */
 
 /* The definition in kernels.h, for one block. */
 static void reference_block(const float *x, int8_t *q, float *d, float *ds, int16_t *s) {
@@ -148,7 +148,7 @@ static void quantize(void) {
     }
 }
 
-/* ---- element-wise ------------------------------------------------------------------------------------------------- */
+/* ---- element-wise ------------------------------------------------------------------------------------------------ */
 
 static void dot(void) {
     EACH_LEVEL for (int j = 0; j < N_SIZES; j++) {
@@ -289,7 +289,7 @@ static void log_sum(void) {
     }
 }
 
-/* ---- attention ------------------------------------------------------------------------------------------------------ */
+/* ---- attention --------------------------------------------------------------------------------------------------- */
 
 #define MAX_Q 40
 #define PAGES 3
@@ -305,6 +305,8 @@ typedef struct job {
     float *acc;
 } job;
 
+static float to_half(float x) { return tl_f16_to_f32(tl_f32_to_f16(x)); }
+
 static float *heap(int n) { return aligned_alloc(64, ((size_t)n * 4 + 63) / 64 * 64); }
 
 static void job_init(job *j, int hd, int nq, int kv, float softcap) {
@@ -316,7 +318,7 @@ static void job_init(job *j, int hd, int nq, int kv, float softcap) {
     for (int p = 0; p < PAGES; p++) j->page_k[p] = guarded(2 * p, bytes), j->page_v[p] = guarded(2 * p + 1, bytes);
     for (int i = 0; i < n * hd; i++) {
         j->k[i] = uniform() * 4, j->v[i] = uniform() * 2;
-        if (kv == TL_KV_F16) j->k[i] = tl_f16_to_f32(tl_f32_to_f16(j->k[i])), j->v[i] = tl_f16_to_f32(tl_f32_to_f16(j->v[i]));
+        if (kv == TL_KV_F16) j->k[i] = to_half(j->k[i]), j->v[i] = to_half(j->v[i]);
     }
     for (int i = 0; i < nq; i++) j->lo[i] = 0, j->hi[i] = n;
 }
@@ -367,8 +369,8 @@ static void check_query(job *j, int i, const char *what) {
     for (int d = 0; d < hd; d++) {
         double want = 0;
         for (int p = lo; p < hi; p++) want += exp(score[p] - max) / sum * j->v[p * hd + d];
-        CHECKF(fabs(out[d] - want) <= bound, "%s %s kv %d hd %d nq %d query %d [%d, %d) dim %d: %g, want %g", K.level, what,
-               j->kv, hd, j->nq, i, lo, hi, d, out[d], want);
+        CHECKF(fabs(out[d] - want) <= bound, "%s %s kv %d hd %d nq %d query %d [%d, %d) dim %d: %g, want %g", K.level,
+               what, j->kv, hd, j->nq, i, lo, hi, d, out[d], want);
     }
 }
 
@@ -404,7 +406,8 @@ static void attention(void) {
         alone.acc = heap(j.nq * j.hd);
         for (int i = 0; i < j.nq; i++) job_run(&alone, i, 1, 0, PAGES);
         CHECKF(same_bits(alone.m, j.m, (size_t)j.nq * 4) && same_bits(alone.s, j.s, (size_t)j.nq * 4)
-               && same_bits(alone.acc, j.acc, (size_t)(j.nq * j.hd) * 4), "%s hd %d nq %d: alone differs", K.level, j.hd, j.nq);
+               && same_bits(alone.acc, j.acc, (size_t)(j.nq * j.hd) * 4), "%s hd %d nq %d: alone differs", K.level, j.hd,
+               j.nq);
         free(alone.acc);
         job_free(&j);
     }
@@ -469,7 +472,8 @@ static void put(void) {
     EACH_LEVEL for (int c = 0; c < 12; c++) {
         const int hd = 16 * (1 + below(20)), at = below(TL_KV_PAGE), n = hd * TL_KV_PAGE;
         float *x = randoms(0, hd, 2);
-        const float hard[] = {65504, 65519.9f, 65520, -1e9f, INFINITY, -INFINITY, NAN, -0.0f, 6e-8f, 3e-8f, 2.9e-8f, 6.1e-5f};
+        const float hard[] = {65504, 65519.9f, 65520,   -1e9f, INFINITY, -INFINITY,
+                              NAN,   -0.0f,    6e-8f,   3e-8f, 2.9e-8f,  6.1e-5f};
         for (int i = 0; i < hd; i += 2) x[i] = i < 24 ? hard[i / 2] : ldexpf(uniform(), -below(30));
         uint16_t *k16 = guarded(1, (size_t)n * 2), *v16 = guarded(2, (size_t)n * 2);
         float *k32 = floats(3, n), *v32 = floats(4, n);
@@ -497,7 +501,7 @@ static void finish_empty(void) {
     }
 }
 
-/* ---- products with float activations -------------------------------------------------------------------------------- */
+/* ---- products with float activations ----------------------------------------------------------------------------- */
 
 /* rows r0..r1 of a small matrix of any type whose last row ends at the guard page. */
 static void check_product(const tl_gemm *g, int type, int k, int n) {
@@ -521,11 +525,14 @@ static void check_product(const tl_gemm *g, int type, int k, int n) {
         if (r < R0 || r >= ROWS) { CHECKF(got == 0.5f, "%s %s k %d: wrote row %d", K.level, g->name, k, r); continue; }
         double want = 0, mass = 0;
         tl_dequantize(type, w + row * (size_t)r, wide, k);
-        for (int i = 0; i < k; i++) want += (double)wide[i] * x[t0 * k + i], mass += fabs((double)wide[i] * x[t0 * k + i]);
+        for (int i = 0; i < k; i++) {
+            const double p = (double)wide[i] * x[t0 * k + i];
+            want += p, mass += fabs(p);
+        }
         if (!isfinite(mass)) { CHECKF(!isfinite(got), "%s %s k %d: %g", K.level, g->name, k, got); continue; }
         if (mass > FLT_MAX) continue;
-        CHECKF(fabs(got - want) <= (k / 4 + 8) * EPS * mass + k * 1e-38, "%s %s k %d n %d: %g, want %g", K.level, g->name, k, n,
-               got, want);
+        CHECKF(fabs(got - want) <= (k / 4 + 8) * EPS * mass + k * 1e-38, "%s %s k %d n %d: %g, want %g", K.level, g->name,
+               k, n, got, want);
         CHECKF(z[t0 * STRIDE + r] == 0.5f + got, "%s %s k %d: add", K.level, g->name, k);
         float one[ROWS];
         tl_gemm_args b = {w, type, k, r, r + 1, x + t0 * k, 1, one, ROWS, 0, scratch};
