@@ -84,6 +84,15 @@ end:
     return err->code;
 }
 
+/* What the shares in the table of kernels relate to. */
+static void add_limits(const tl_machine *m, tl_buf *out) {
+    tl_buf_fmt(out, "1 thread reads %.1f GB/s; peaks [GMAC/s]:", tl_machine_bandwidth(m, 1, 0) * 1e-9);
+    for (int i = 0; i < m->n_peaks; i++)
+        tl_buf_fmt(out, "%s %s %s %.1f", i ? "," : "", m->peak[i].level, tl_peak_name(m->peak[i].kind),
+                   tl_machine_peak(m, m->peak[i].level, m->peak[i].kind, 1) * 1e-9);
+    tl_buf_fmt(out, "; %d samples discarded\n\n", m->discarded);
+}
+
 static int bench_kernels(const bench_args *a, const char *filter, tl_buf *out, tl_error *err) {
     tl_kernel_options o = {.filter = filter, .loop = a->loop, .progress = show_progress};
     tl_machine_options limits = {.threads = {1}, .n_threads = 1, .samples = 5, .progress = show_progress};
@@ -104,7 +113,10 @@ static int bench_kernels(const bench_args *a, const char *filter, tl_buf *out, t
         tl_json_end(&j, '}');
         tl_buf_str(out, "\n");
     } else if (a->csv) tl_table_as_csv(&t, out);
-    else tl_table_as_text(&t, out);
+    else {
+        if (a->loop == 0) add_limits(m, out);
+        tl_table_as_text(&t, out);
+    }
 end:
     tl_table_free(&t);
     tl_free(m);

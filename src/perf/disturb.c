@@ -107,3 +107,5 @@ tl_stat tl_samples_stat(const tl_samples *s) {
     if (r.median != 0) r.spread = (tl_perf_quantile(v, r.n, 0.75) - tl_perf_quantile(v, r.n, 0.25)) / fabs(r.median);
     return r;
 }
+
+double tl_perf_rate(const tl_stat *s) { return s->disturbed ? s->max : s->median; }

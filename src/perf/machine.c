@@ -10,15 +10,16 @@
 #include <string.h>
 #include "base/pool.h"
 
-#define PEAK_SECONDS 0.010        /* of one sample of arithmetic */
-#define READ_BYTES (256ll << 20)  /* least bytes of one sample of reading, all threads together */
+#define SAMPLE_SECONDS 0.010      /* short, so that some samples fit between disturbances */
 #define DRAM_MIN (256ll << 20)
 #define DRAM_MAX (1ll << 30)
+#define MIN_AMOUNT ((size_t)4 << 20)
 #define STEP 1024                 /* read_sum takes multiples of this */
 #define CHAIN_LOOPS 20000         /* about 0.1 ms */
 
 typedef struct lane {             /* one thread's part; a line pair of its own */
     _Alignas(128) double start, end, work, ghz;
+    size_t at;                    /* reading goes on where the last sample ended */
     volatile uint64_t sink;
 } lane;
 
@@ -27,9 +28,8 @@ typedef struct probe {
     tl_pool *pool;
     const tl_kernels *k;
     lane *lanes;                  /* [threads] */
-    char *mem;                    /* reading: each thread has its own part of stride bytes and reads size of it */
-    size_t stride, size;
-    int passes;
+    char *mem;                    /* reading: each thread has its own part of stride bytes and goes round in the first */
+    size_t stride, size, amount;  /* size of it, amount bytes in a sample */
     const tl_peak *peak;          /* computing */
     int64_t loops;
     int busy;                     /* threads that compute, the others only wait; 0: all */
@@ -50,10 +50,15 @@ static void read_lane(void *arg, int thread, int n_threads) {
     (void)n_threads;
     tl_pool_barrier(p->pool);
     l->start = tl_now();
-    for (int i = 0; i < p->passes; i++) sum += p->k->read_sum(mine, p->size);
+    for (size_t left = p->amount; left;) {
+        size_t n = left < p->size - l->at ? left : p->size - l->at;
+        sum += p->k->read_sum(mine + l->at, n);
+        l->at = l->at + n < p->size ? l->at + n : 0;
+        left -= n;
+    }
     l->end = tl_now();
     l->sink = sum;
-    l->work = (double)p->size * p->passes;
+    l->work = (double)p->amount;
 }
 
 static void peak_lane(void *arg, int thread, int n_threads) {
@@ -112,14 +117,14 @@ static tl_stat rate(probe *p, tl_pool_fn *fn, int want, double *ghz) {
     return tl_samples_stat(&s);
 }
 
-/* Loops for one sample of about PEAK_SECONDS. */
+/* Loops for one sample of about SAMPLE_SECONDS. */
 static int64_t fit_loops(const tl_peak *peak) {
     int64_t loops = 1000;
     for (;;) {
         double t = tl_now();
         peak->run(loops);
         t = tl_now() - t;
-        if (t > 0.001) return (int64_t)((double)loops * PEAK_SECONDS / t) + 1;
+        if (t > 0.001) return (int64_t)((double)loops * SAMPLE_SECONDS / t) + 1;
         loops *= 2;
     }
 }
@@ -145,9 +150,13 @@ static void measure_read(tl_machine *m, probe *p, int where, int64_t bytes, int 
     tl_read_rate *r = &m->read[m->n_reads++];
     p->size = (size_t)(bytes / n) / STEP * STEP;
     if (p->size < STEP) p->size = STEP;
-    p->passes = (int)(READ_BYTES / (int64_t)(p->size * (size_t)n)) + 1;
+    for (int i = 0; i < n; i++) p->lanes[i].at = 0;
+    p->amount = p->size;
     unsigned ignored;
-    sample(p, read_lane, &ignored);   /* fills the caches with what fits */
+    sample(p, read_lane, &ignored);   /* fills the caches with what fits, */
+    double per_thread = sample(p, read_lane, &ignored) / n;   /* and now knows how fast it is */
+    p->amount = (size_t)(per_thread * SAMPLE_SECONDS) / STEP * STEP;
+    if (p->amount < MIN_AMOUNT) p->amount = MIN_AMOUNT;
     *r = (tl_read_rate){where, n, (int64_t)p->size * n, rate(p, read_lane, want, NULL)};
     m->discarded += r->gb_s.discarded;
 }
@@ -194,7 +203,7 @@ static void measure_peaks(const tl_machine_options *o, tl_machine *m, probe *p, 
     }
 }
 
-/* Computes on two CPUs, alone and together. Only the median of quiet samples says something about the cores. */
+/* Computes on two CPUs, alone and together. */
 static double pair_ratio(probe *p, const int *cpu, int want) {
     tl_samples alone, both;
     new_samples(&alone, want);
@@ -209,7 +218,8 @@ static double pair_ratio(probe *p, const int *cpu, int want) {
         v = sample(p, peak_lane, &reasons);
         tl_samples_add(&both, v, reasons);
     }
-    return tl_samples_stat(&both).median / tl_samples_stat(&alone).median;
+    tl_stat one = tl_samples_stat(&alone), two = tl_samples_stat(&both);
+    return tl_perf_rate(&two) / tl_perf_rate(&one);
 }
 
 /* The first CPU we may use with each of the next: siblings are neighbours or half the CPUs apart. */

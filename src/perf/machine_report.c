@@ -27,7 +27,7 @@ double tl_machine_bandwidth(const tl_machine *m, int threads, int64_t bytes) {
         if (!fits || r->threads > threads) continue;
         if (!best || r->threads > best->threads || (r->threads == best->threads && r->where == TL_READ_SIZE)) best = r;
     }
-    return best ? best->gb_s.median * 1e9 : 0;
+    return best ? tl_perf_rate(&best->gb_s) * 1e9 : 0;
 }
 
 /* Name of the kernel in a level's slot, NULL: none. */
@@ -47,7 +47,7 @@ double tl_machine_peak(const tl_machine *m, const char *level, int kind, int thr
         if (strcmp(r->kernel, kernel) || r->threads > threads) continue;
         if (!best || r->threads > best->threads) best = r;
     }
-    return best ? best->gmac_s.median * 1e9 : 0;
+    return best ? tl_perf_rate(&best->gmac_s) * 1e9 : 0;
 }
 
 /* ---- tables --------------------------------------------------------------------------------------------------------------- */
@@ -101,7 +101,7 @@ static void add_peaks(const tl_machine *m, tl_table *t) {
         tl_table_num(t, r->gmac_s.max);
         tl_table_num(t, r->gmac_s.spread);
         tl_table_num(t, r->ghz);
-        tl_table_num(t, r->gmac_s.median / r->ghz / r->threads);
+        tl_table_num(t, tl_perf_rate(&r->gmac_s) / r->ghz / r->threads);
         tl_table_num(t, r->gmac_s.n);
         tl_table_num(t, r->gmac_s.discarded);
         tl_table_str(t, r->kernel);

@@ -147,7 +147,7 @@ typedef struct tl_machine {
 /* Takes a few seconds and up to 1 GiB of memory. */
 int tl_machine_measure(const tl_machine_options *o, tl_machine *m, tl_error *err);
 
-/* Read bandwidth [bytes/s, median] that threads can have over a working set of so many bytes: measured at that size if it
+/* Read bandwidth [bytes/s; the median, or the best if all samples were disturbed] that threads can have over a working set of so many bytes: measured at that size if it
  * was (within 10 %), else DRAM's. For a number of threads that was not measured the next lower one's. 0: nothing fits. */
 double tl_machine_bandwidth(const tl_machine *m, int threads, int64_t bytes);
 /* Peak of a level [MAC/s]; the same rule for threads. level NULL: the best. 0: not measured. */

@@ -49,13 +49,16 @@ static void pad(tl_buf *out, size_t n) {
     while (n--) tl_buf_str(out, " ");
 }
 
-/* Numbers lie to the right, texts to the left; the last text has nothing behind it. */
+/* Numbers lie to the right, texts to the left; no line ends with blanks. */
 static void put_text(tl_buf *out, const char *s, size_t width, int kind, int last) {
     size_t n = strlen(s), fill = width > n ? width - n : 0;
     if (kind == TL_COL_NUM) pad(out, fill);
     tl_buf_str(out, s);
-    if (kind == TL_COL_TEXT && !last) pad(out, fill);
-    tl_buf_str(out, last ? "\n" : "  ");
+    if (kind == TL_COL_TEXT) pad(out, fill);
+    tl_buf_str(out, "  ");
+    if (!last) return;
+    while (out->n && out->p[out->n - 1] == ' ') out->n--;
+    tl_buf_str(out, "\n");
 }
 
 void tl_table_as_text(const tl_table *t, tl_buf *out) {
