@@ -47,28 +47,54 @@ static tl_merge *merge_slot(const tl_tokenizer *t, uint32_t left, uint32_t right
     return NULL;
 }
 
-/* One line "left right" of the list. All three pieces must be there; a pair that would make anything but ordinary text
- * is left out, so no text can be merged into a control token. */
-static int add_merge(tl_tokenizer *t, tl_slice s, uint32_t rank, tl_error *err) {
-    const char *space = s.n > 2 ? memchr(s.p + 1, ' ', s.n - 2) : NULL;
-    int32_t left = -1, right = -1, both = -1;
-    if (space && s.n - 1 <= t->longest && s.n <= MAX_SPELLED) {
-        char joined[MAX_SPELLED];
-        size_t n = (size_t)(space - s.p), rest = s.n - n - 1;
-        memcpy(joined, s.p, n);
-        memcpy(joined + n, space + 1, rest);
-        left = tl_piece_find(t, joined, n);
-        right = tl_piece_find(t, joined + n, rest);
-        both = tl_piece_find(t, joined, n + rest);
+/* Enters merge number rank, whose parts and result are id[0..2]. All must be there. A pair that would make anything but
+ * ordinary text is left out, so no text can be merged into a control token. */
+static int add_merge(tl_tokenizer *t, tl_slice s, uint32_t rank, const int32_t *id, tl_error *err) {
+    int text = 1;
+    for (int i = 0; i < 3; i++) {
+        if (id[i] < 0)
+            return tl_fail(err, TL_E_FORMAT, "merge %u \"%.*s\" needs pieces that are not in the vocabulary", rank,
+                           (int)(s.n < 80 ? s.n : 80), s.n ? s.p : "");
+        text &= tl_is_text(t, (uint32_t)id[i]);
     }
-    if (left < 0 || right < 0 || both < 0)
-        return tl_fail(err, TL_E_FORMAT, "merge %u \"%.*s\" needs pieces that are not in the vocabulary", rank,
-                       (int)(s.n < 80 ? s.n : 80), s.p);
-    if (!tl_is_text(t, (uint32_t)left) || !tl_is_text(t, (uint32_t)right) || !tl_is_text(t, (uint32_t)both)) return TL_OK;
-    tl_merge *m = merge_slot(t, (uint32_t)left, (uint32_t)right);
+    if (!text) return TL_OK;
+    tl_merge *m = merge_slot(t, (uint32_t)id[0], (uint32_t)id[1]);
     if (!m) return tl_fail(err, TL_E_FORMAT, "the vocabulary's merges are made to collide in a hash table");
-    if (m->rank == UINT32_MAX) *m = (tl_merge){(uint32_t)left, (uint32_t)right, rank, (uint32_t)both};
+    if (m->rank == UINT32_MAX) *m = (tl_merge){(uint32_t)id[0], (uint32_t)id[1], rank, (uint32_t)id[2]};
     return TL_OK;
+}
+
+/* Cuts "left right" at its space and joins the parts in out; part[0..2] are left, right, both. A merge that no
+ * vocabulary can hold gets empty parts. Returns the bytes used of out, at most MAX_SPELLED. */
+static size_t cut_merge(tl_slice s, char *out, tl_slice *part) {
+    const char *space = s.n > 2 && s.n <= MAX_SPELLED ? memchr(s.p + 1, ' ', s.n - 2) : NULL;
+    size_t left = space ? (size_t)(space - s.p) : 0, right = space ? s.n - left - 1 : 0;
+    if (space) {
+        memcpy(out, s.p, left);
+        memcpy(out + left, space + 1, right);
+    }
+    part[0] = (tl_slice){out, left};
+    part[1] = (tl_slice){out + left, right};
+    part[2] = (tl_slice){out, left + right};
+    return left + right;
+}
+
+/* Merges are looked up in groups: a vocabulary has some 100 000, and each needs three pieces from all over memory. */
+static int add_merges(tl_tokenizer *t, const tl_slice *merge, uint32_t n, tl_error *err) {
+    char text[2 * MAX_SPELLED];
+    tl_slice part[TL_FIND_MAX];
+    int32_t id[TL_FIND_MAX];
+    int rc = TL_OK;
+    for (uint32_t from = 0; from < n && rc == TL_OK;) {
+        size_t used = 0;
+        uint32_t k = 0;
+        for (; from + k < n && 3 * k + 3 <= TL_FIND_MAX && used <= MAX_SPELLED; k++)
+            used += cut_merge(merge[from + k], text + used, part + 3 * k);
+        tl_pieces_find(t, part, id, (int)(3 * k));
+        for (uint32_t i = 0; i < k && rc == TL_OK; i++) rc = add_merge(t, merge[from + i], from + i, id + 3 * i, err);
+        from += k;
+    }
+    return rc;
 }
 
 static int set_pretok(tl_tokenizer *t, tl_slice name, tl_error *err) {
@@ -94,12 +120,11 @@ int tl_bpe_init(tl_tokenizer *t, const tl_vocab_source *src, tl_error *err) {
     if (src->n_merges >= UINT32_MAX / 4) return tl_fail(err, TL_E_UNSUPPORTED, "the vocabulary has too many merges");
     size_t n = 16;
     while (n < src->n_merges + src->n_merges / 2) n *= 2;
-    t->merge = tl_alloc_n(n, sizeof *t->merge, "the table of merges", err);
+    t->merge = tl_alloc_big(n * sizeof *t->merge, "the table of merges", err);
     if (!t->merge) return TL_E_MEMORY;
     memset(t->merge, 0xFF, n * sizeof *t->merge);
     t->merge_mask = (uint32_t)(n - 1);
-    for (uint32_t i = 0; i < src->n_merges && rc == TL_OK; i++) rc = add_merge(t, src->merges[i], i, err);
-    return rc;
+    return add_merges(t, src->merges, (uint32_t)src->n_merges, err);
 }
 
 static uint32_t pair_rank(const void *user, const tl_symbol *a, const tl_symbol *b, int32_t *id) {

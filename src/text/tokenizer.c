@@ -45,10 +45,10 @@ void tl_tokenizer_free(tl_tokenizer *t) {
     tl_free(t->at);
     tl_free(t->type);
     tl_free(t->score);
-    tl_free(t->slot);
+    tl_free_big(t->slot, ((size_t)t->slot_mask + 1) * 2 * sizeof *t->slot);
     tl_free(t->special);
     tl_free(t->special_text);
-    tl_free(t->merge);
+    tl_free_big(t->merge, ((size_t)t->merge_mask + 1) * sizeof *t->merge);
     tl_free(t->joint);
     tl_free(t);
 }

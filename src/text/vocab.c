@@ -46,6 +46,23 @@ int32_t tl_piece_find(const tl_tokenizer *t, const char *p, size_t n) {
     return s ? (int32_t)s[1] - 1 : -1;
 }
 
+void tl_pieces_find(const tl_tokenizer *t, const tl_slice *s, int32_t *id, int n) {
+    uint32_t hash[TL_FIND_MAX];
+    const char *text[TL_FIND_MAX];   /* of the piece in the first slot looked at, or NULL if it cannot be it */
+    for (int i = 0; i < n; i++) hash[i] = hash_bytes(s[i].p, s[i].n, t->seed);
+    for (int i = 0; i < n; i++) {
+        const uint32_t *slot = t->slot + 2 * (size_t)(hash[i] & t->slot_mask);
+        id[i] = slot[0] == hash[i] ? (int32_t)slot[1] - 1 : -1;
+    }
+    for (int i = 0; i < n; i++) {
+        uint32_t len;
+        text[i] = id[i] >= 0 ? tl_piece_at(t, (uint32_t)id[i], &len) : NULL;
+        if (text[i] && len != s[i].n) text[i] = NULL;
+    }
+    for (int i = 0; i < n; i++)
+        if (!text[i] || memcmp(text[i], s[i].p, s[i].n) != 0) id[i] = tl_piece_find(t, s[i].p, s[i].n);
+}
+
 /* Enters all pieces; 0 if they collide too much with this seed. Ordinary text first: it wins over others of the same
  * spelling. */
 static int fill_slots(tl_tokenizer *t) {
@@ -68,7 +85,7 @@ static int make_slots(tl_tokenizer *t, tl_error *err) {
     size_t n = 16;
     while (n < 2 * (size_t)t->n) n *= 2;
     t->slot_mask = (uint32_t)(n - 1);
-    t->slot = tl_alloc_n(n, 2 * sizeof *t->slot, "the table of pieces", err);
+    t->slot = tl_alloc_big(n * 2 * sizeof *t->slot, "the table of pieces", err);
     if (!t->slot) return TL_E_MEMORY;
     for (int i = 1; i <= MAX_SEEDS; i++) {
         t->seed = (uint64_t)i * 0xA0761D6478BD642Fu;

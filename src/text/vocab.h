@@ -66,6 +66,9 @@ static inline int tl_is_text(const tl_tokenizer *t, uint32_t id) {
 /* Id of the piece with these bytes, -1: none. Where several have the same, one that is ordinary text and has the lowest
  * id. */
 int32_t tl_piece_find(const tl_tokenizer *t, const char *p, size_t n);
+/* The same for n <= TL_FIND_MAX pieces. Step by step for all of them, so their cache misses overlap. */
+enum { TL_FIND_MAX = 96 };
+void tl_pieces_find(const tl_tokenizer *t, const tl_slice *s, int32_t *id, int n);
 
 /* vocab.c: fills what both models share (pieces, types, table of pieces). */
 int tl_vocab_init(tl_tokenizer *t, const tl_vocab_source *src, tl_error *err);
