@@ -11,7 +11,7 @@
 
 #define PACKED (ROWS * BYTES)
 #define BLOCKS (ELEMS / 32)
-#define OFFSET (ZERO != 0 && (VNNI || BITS < 8))
+_Static_assert(PANEL_FROM <= TL_ACT_TILE + 1, "fewer tokens than that are one tile");
 
 static size_t FN(group_bytes, TYPE)(int k) { return ((size_t)k / ELEMS * PACKED + 63) & ~(size_t)63; }
 
@@ -42,29 +42,19 @@ static void FN(expand, TYPE)(const uint8_t *group, int k, uint8_t *panel) {
 
 /* T tokens with codes unpacked in registers: few tokens, where reading the weights is what takes time. */
 INLINE void FN(fused, TYPE)(const int T, const tl_gemm_args *a, const uint8_t *group, act_tile x, float *y, int rows) {
+    const uint8_t *terms = (const uint8_t *)a->scratch + x.at * 4;
     vf acc[4];
     UNROLL for (int t = 0; t < T; t++) acc[t] = (vf){0};
     for (int i = 0; i < a->k / 32; group += PACKED) {
         vf scale[BLOCKS * (1 + HALF)], min[BLOCKS * (1 + HALF)];
         CAT(scales_, TYPE)(group, scale, min);
-        for (int b = 0; b < BLOCKS; b++, i++) {
+        for (int b = 0; b < BLOCKS; b++, i++, terms += (1 + HALF) * TERM_BYTES) {
             vu w[8];
             CAT(codes_, TYPE)(group, b, w);
-            act_block in = act_at(x, i);
-            UNROLL for (int t = 0; t < T; t++) {
-                float d = load_f32(in.d + 4 * t), ds = load_f32(in.ds + 4 * t);
-                vi init[2] = {(vi){0}, (vi){0}};
-                if (OFFSET && HALF) {
-                    init[0] = sum_pair(in.s + 4 * t, -ZERO, 0);
-                    init[1] = sum_pair(in.s + 4 * t, 0, -ZERO);
-                } else if (OFFSET) {
-                    init[0] = sum_pair(in.s + 4 * t, -ZERO, -ZERO);
-                }
-                acc[t] = add_block(acc[t], w, scale + b * (1 + HALF), min + b * (1 + HALF), in.q + 32 * t, d, init, &ds,
-                                   HALF, MIN, BITS);
-            }
+            add_block(T, acc, w, scale + b * (1 + HALF), min + b * (1 + HALF), act_at(x, i), terms, HALF, MIN, BITS);
         }
     }
+    y += (size_t)x.at * a->y_stride;
     UNROLL for (int t = 0; t < T; t++) put(y + (size_t)t * a->y_stride, acc[t], rows, a->add);
 }
 
@@ -72,23 +62,23 @@ static void FN(gemm, TYPE)(const tl_gemm_args *a) {
     size_t bytes = FN(group_bytes, TYPE)(a->k);
     const uint8_t *group = (const uint8_t *)a->w + (size_t)(a->r0 / ROWS) * bytes;
     if (a->n >= PANEL_FROM) {
-        size_t panel = (size_t)a->k / 32 * PANEL_BLOCK(HALF, MIN), terms = (size_t)a->k / 32 * 2 * TERM_BYTES;
+        size_t panel = (size_t)a->k / 32 * PANEL_BLOCK(HALF, MIN);
         for (int r = a->r0; r < a->r1; r += PANELS * ROWS) {
             for (int i = 0; i < PANELS && r + i * ROWS < a->r1; i++, group += bytes)
-                FN(expand, TYPE)(group, a->k, (uint8_t *)a->scratch + terms + (size_t)i * panel);
+                FN(expand, TYPE)(group, a->k, PANELS_AT(a) + (size_t)i * panel);
             FN(panel, PANEL_KIND(HALF, MIN, BITS))(a, r, ZERO);
         }
         return;
     }
+    act_tile x = {a->x, a->n, 0};
+    act_terms(a->scratch, x, a->k / 32, HAS_ZERO(MIN, BITS) ? ZERO : 0, HALF, MIN);
     for (int r = a->r0; r < a->r1; r += ROWS, group += bytes) {
         int rows = a->r1 - r < ROWS ? a->r1 - r : ROWS;
-        act_tile x = {a->x, a->n, 0};
-        float *y = a->y + r;
-        while (x.at < a->n) {
+        for (x.at = 0; x.at < a->n;) {
             int left = a->n - x.at;
-            if (left >= 4) { FN(fused, TYPE)(4, a, group, x, y, rows); x.at += 4; y += 4 * a->y_stride; }
-            else if (left >= 2) { FN(fused, TYPE)(2, a, group, x, y, rows); x.at += 2; y += 2 * a->y_stride; }
-            else { FN(fused, TYPE)(1, a, group, x, y, rows); x.at++; }
+            if (left >= 4) { FN(fused, TYPE)(4, a, group, x, a->y + r, rows); x.at += 4; }
+            else if (left >= 2) { FN(fused, TYPE)(2, a, group, x, a->y + r, rows); x.at += 2; }
+            else { FN(fused, TYPE)(1, a, group, x, a->y + r, rows); x.at++; }
         }
     }
 }
@@ -103,4 +93,3 @@ static void FN(gemm, TYPE)(const tl_gemm_args *a) {
 #undef PANEL_FROM
 #undef PACKED
 #undef BLOCKS
-#undef OFFSET
