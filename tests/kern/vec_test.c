@@ -405,9 +405,9 @@ static void attention(void) {
         job alone = j;
         alone.acc = heap(j.nq * j.hd);
         for (int i = 0; i < j.nq; i++) job_run(&alone, i, 1, 0, PAGES);
-        CHECKF(same_bits(alone.m, j.m, (size_t)j.nq * 4) && same_bits(alone.s, j.s, (size_t)j.nq * 4)
-               && same_bits(alone.acc, j.acc, (size_t)(j.nq * j.hd) * 4), "%s hd %d nq %d: alone differs", K.level, j.hd,
-               j.nq);
+        const int same = same_bits(alone.m, j.m, (size_t)j.nq * 4) && same_bits(alone.s, j.s, (size_t)j.nq * 4)
+                         && same_bits(alone.acc, j.acc, (size_t)(j.nq * j.hd) * 4);
+        CHECKF(same, "%s hd %d nq %d: alone differs", K.level, j.hd, j.nq);
         free(alone.acc);
         job_free(&j);
     }
@@ -531,8 +531,8 @@ static void check_product(const tl_gemm *g, int type, int k, int n) {
         }
         if (!isfinite(mass)) { CHECKF(!isfinite(got), "%s %s k %d: %g", K.level, g->name, k, got); continue; }
         if (mass > FLT_MAX) continue;
-        CHECKF(fabs(got - want) <= (k / 4 + 8) * EPS * mass + k * 1e-38, "%s %s k %d n %d: %g, want %g", K.level, g->name,
-               k, n, got, want);
+        const double bound = (k / 4 + 8) * EPS * mass + k * 1e-38;
+        CHECKF(fabs(got - want) <= bound, "%s %s k %d n %d: %g, want %g", K.level, g->name, k, n, got, want);
         CHECKF(z[t0 * STRIDE + r] == 0.5f + got, "%s %s k %d: add", K.level, g->name, k);
         float one[ROWS];
         tl_gemm_args b = {w, type, k, r, r + 1, x + t0 * k, 1, one, ROWS, 0, scratch};
