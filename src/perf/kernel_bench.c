@@ -68,8 +68,13 @@ static tl_stat measure(const bench *b, const task *t) {
     while ((each = time_calls(t, calls)) * (double)calls < SAMPLE_SECONDS / 4) calls *= 2;
     calls = (int64_t)(SAMPLE_SECONDS / each) + 1;
     if (b->o->loop > 0) {
-        for (double until = tl_now() + b->o->loop; tl_now() < until;) each = time_calls(t, calls);
-        tl_samples_add(&s, each, 0);
+        double begin = tl_now(), end;
+        int64_t batches = 0;
+        do {
+            time_calls(t, calls);
+            batches++;
+        } while ((end = tl_now()) - begin < b->o->loop);
+        tl_samples_add(&s, (end - begin) / (double)(batches * calls), 0);
         return tl_samples_stat(&s);
     }
     while (tl_samples_more(&s)) {
@@ -218,7 +223,7 @@ static void bench_vec(const bench *b, int at, size_t i) {
     vec_call c = {b, &b->k[at], {.q = b->x, .nq = HEADS, .hd = HEAD, .k = b->act, .v = b->act + (64 << 10), .lo = lo, .hi = hi,
                                  .scratch = state, .m = state + HEADS * TL_KV_PAGE, .s = state + HEADS * TL_KV_PAGE + 16, .acc = b->y}};
     char name[64];
-    snprintf(name, sizeof name, "tl_%s_%s", vecs[i].name, b->level);
+    snprintf(name, sizeof name, "%s_%s", vecs[i].name, b->level);
     if (b->o->filter && !strstr(name, b->o->filter)) return;
     memset(b->scratch, 0, TL_GEMM_SCRATCH(MAX_K));
     memset(b->y, 0, VEC * sizeof *b->y);
