@@ -10,14 +10,14 @@
 /* Token types as GGUF numbers them. */
 enum { TL_TOK_NORMAL = 1, TL_TOK_UNKNOWN = 2, TL_TOK_CONTROL = 3, TL_TOK_USER = 4, TL_TOK_UNUSED = 5, TL_TOK_BYTE = 6 };
 
-/* What a file says about its vocabulary; everything is borrowed and must outlive the tokenizer, except where noted. */
+/* What a file says about its vocabulary. The tokenizer keeps copies of what it needs: nothing has to outlive it. */
 typedef struct tl_vocab_source {
     tl_slice model;             /* "gpt2": byte-level BPE; "llama": SentencePiece */
     tl_slice pre;               /* name of the pre-tokenizer (BPE); n = 0: the file has none */
     uint32_t n;
-    const tl_slice *pieces;     /* [n]; the array itself is copied, the bytes are not */
-    const float *scores;        /* [n] or NULL; copied */
-    const int32_t *types;       /* [n] or NULL: all NORMAL; copied */
+    const tl_slice *pieces;     /* [n] */
+    const float *scores;        /* [n] or NULL */
+    const int32_t *types;       /* [n] or NULL: all NORMAL */
     const tl_slice *merges;     /* [n_merges] "left right" (BPE) */
     uint64_t n_merges;
     int32_t bos, eos, eot, eom, unk;   /* -1: none */

@@ -128,7 +128,7 @@ static int check_id(const tl_tokenizer *t, int32_t id, const char *what, tl_erro
 static const char *const end_names[] = {
     "<|endoftext|>", "<|end_of_text|>", "<|eot_id|>", "<|eom_id|>", "<|im_end|>", "<|end|>", "<|return|>", "<|call|>",
     "<end_of_turn>", "<|end_of_turn|>", "<|END_OF_TURN_TOKEN|>", "<|EOT|>", "<|eot|>", "</s>", "<eos>", "<EOT>",
-    "<\xEF\xBD\x9C" "end\xE2\x96\x81of\xE2\x96\x81sentence\xEF\xBD\x9C>"
+    "<\xEF\xBD\x9C\x65nd\xE2\x96\x81of\xE2\x96\x81sentence\xEF\xBD\x9C>"   /* <|end_of_sentence|> in full-width bars */
 };
 
 static void add_end(tl_tokenizer *t, int32_t id) {
