@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Measuring loops of level scalar, in plain C: one multiply-add per operation. The core's own speed (cycles) is measured
- * here for every level. */
+ * Measuring loops of level scalar, in plain C: one multiply-add per operation. The core's own speed (cycles) is
+ * measured here for every level. */
 #include "scalar/scalar.h"
 #define PEAK_ACCS 8   /* with operands and counters, these still fit into 14 registers */
 #include "vec/peak.tmpl.h"

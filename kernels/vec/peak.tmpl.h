@@ -47,8 +47,8 @@
     }
 
 #define READ_ACCS 8
-/* Defines uint64_t fn(const void *p, size_t bytes) that reads with vectors V of whole words; 1024 is a multiple of what one
- * turn reads. */
+/* Defines uint64_t fn(const void *p, size_t bytes) that reads with vectors V of whole words; 1024 is a multiple of what
+ * one turn reads. */
 #define READ_SUM(fn, V)                                                  \
     static uint64_t fn(const void *p, size_t bytes) {                    \
         V acc[READ_ACCS];                                                \

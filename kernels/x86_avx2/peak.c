@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Measuring loops of level avx2. The 8-bit one is the best case an exact product has here: 4-bit codes, 8 products summed
- * in 16 bits before they are widened (x86/simd.h); wider codes must widen more often. */
+ * Measuring loops of level avx2. The 8-bit one is the best case an exact product has here: 4-bit codes, 8 products
+ * summed in 16 bits before they are widened (x86/simd.h); wider codes must widen more often. */
 #include <immintrin.h>
 #define PEAK_ACCS 8   /* with operands and products, these still fit into 16 registers */
 #include "vec/peak.tmpl.h"

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * cmd_bench.c: measures the machine's limits and how near the kernels come to them. docs/PERF.md explains the numbers. */
+ * cmd_bench.c: measures the machine's limits and how near the kernels come to them. docs/PERF.md explains the
+ * numbers. */
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -18,9 +19,12 @@ typedef struct bench_args {
 #define AT(member) offsetof(bench_args, member)
 static const tl_opt options[] = {
     {"--machine", NULL, TL_OPT_FLAG, AT(machine), 0, 0, "the machine's limits: read bandwidth and peaks of arithmetic"},
-    {"--kernels", NULL, TL_OPT_FLAG, AT(kernels), 0, 0, "each kernel alone; FILTER is a part of kernel names, as q4_k or avx2"},
-    {"-t,--threads", "LIST", TL_OPT_STR, AT(threads), 0, 0, "numbers of threads for --machine, as 1,2,4; default: 1, 2, 4 ... all"},
-    {"--cpu", "LIST", TL_OPT_STR, AT(cpu), 0, 0, "CPU levels for --kernels, as avx2,avx512vnni; default: all this CPU can run"},
+    {"--kernels", NULL, TL_OPT_FLAG, AT(kernels), 0, 0,
+     "each kernel alone; FILTER: a part of kernel names, as q4_k or avx2"},
+    {"-t,--threads", "LIST", TL_OPT_STR, AT(threads), 0, 0,
+     "numbers of threads for --machine, as 1,2,4; default: 1, 2, 4 ... all"},
+    {"--cpu", "LIST", TL_OPT_STR, AT(cpu), 0, 0,
+     "CPU levels for --kernels, as avx2,avx512vnni; default: all this CPU can run"},
     {"--loop", "SECONDS", TL_OPT_NUM, AT(loop), 0, 86400, "run each kernel so long, to watch it with a profiler"},
     {"--json", NULL, TL_OPT_FLAG, AT(json), 0, 0, "print JSON"},
     {"--csv", NULL, TL_OPT_FLAG, AT(csv), 0, 0, "print CSV"},
@@ -35,7 +39,8 @@ static int parse_numbers(const char *list, const char *option, int lo, int hi, i
         errno = 0;
         long x = strtol(s, &end, 10);
         if (end == s || errno || x < lo || x > hi || (*end && *end != ','))
-            return tl_fail(err, TL_E_ARGUMENT, "%s wants numbers from %d to %d with commas between them, not '%s'", option, lo, hi, list);
+            return tl_fail(err, TL_E_ARGUMENT, "%s wants numbers from %d to %d with commas between them, not '%s'",
+                           option, lo, hi, list);
         if (n == cap) return tl_fail(err, TL_E_ARGUMENT, "%s: more than %d numbers", option, cap);
         v[n++] = (int)x;
         if (!*end) return n;
@@ -132,7 +137,8 @@ static int bench_main(const tl_cmd *self, int argc, char **argv) {
     if (code >= 0) return code;
     if (a.json && a.csv) tl_fail(&err, TL_E_ARGUMENT, "bench: --json and --csv are two forms of the same: choose one");
     else if (a.machine + a.kernels != 1) tl_fail(&err, TL_E_ARGUMENT, "bench: choose one of --machine and --kernels");
-    else if (a.machine && pos[0]) tl_fail(&err, TL_E_ARGUMENT, "bench: '%s' is one word too many for --machine", pos[0]);
+    else if (a.machine && pos[0])
+        tl_fail(&err, TL_E_ARGUMENT, "bench: '%s' is one word too many for --machine", pos[0]);
     else if (a.machine) bench_machine(&a, &out, &err);
     else bench_kernels(&a, pos[0], &out, &err);
     if (!err.code && out.failed) tl_fail(&err, TL_E_MEMORY, "bench: no memory for the report");

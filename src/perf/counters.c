@@ -77,7 +77,8 @@ static void open_energy(tl_counters *c) {
         c->package[c->n_packages++] = zone;
     }
     if (c->n_packages == 0)
-        snprintf(c->why_no_joules, sizeof c->why_no_joules, "unavailable: /sys/class/powercap/intel-rapl:*: %s", strerror(why));
+        snprintf(c->why_no_joules, sizeof c->why_no_joules, "unavailable: /sys/class/powercap/intel-rapl:*: %s",
+                 strerror(why));
 }
 
 void tl_counters_open(tl_counters *c, const char *root) {

@@ -72,7 +72,8 @@ const char *tl_disturb_text(unsigned reasons, char *buf, size_t size) {
 }
 
 int tl_samples_more(const tl_samples *s) {
-    return s->n_quiet < s->want && s->n_quiet < TL_MAX_SAMPLES && s->n_bad < TL_MAX_SAMPLES && s->n_quiet + s->n_bad < s->tries;
+    int room = s->n_quiet < TL_MAX_SAMPLES && s->n_bad < TL_MAX_SAMPLES;
+    return room && s->n_quiet < s->want && s->n_quiet + s->n_bad < s->tries;
 }
 
 void tl_samples_add(tl_samples *s, double value, unsigned reasons) {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * kernel_bench.c: every kernel alone, with one thread, at a few sizes. With one token the weights come from memory: calls
- * walk over copies of the matrix that together are twice as large as the caches. With several tokens they stay in the
- * caches, and a call covers as many rows as a thread of the forward pass claims at a time. Values do not matter for the
- * time as long as they are ordinary numbers. */
+ * kernel_bench.c: every kernel alone, with one thread, at a few sizes. With one token the weights come from memory:
+ * calls walk over copies of the matrix that together are twice as large as the caches. With several tokens they stay
+ * in the caches, and a call covers as many rows as a thread of the forward pass claims at a time. Values do not
+ * matter for the time as long as they are ordinary numbers. */
 #include "perf/internal.h"
 
 #include <math.h>
@@ -17,7 +17,8 @@ static const int tokens[] = {1, 8, 512};
 
 const tl_col tl_kernel_cols[] = {
     {"kernel", "kernel", TL_COL_TEXT, 0}, {"level", NULL, TL_COL_TEXT, 0}, {"type", NULL, TL_COL_TEXT, 0},
-    {"op", "op", TL_COL_TEXT, 0}, {"rows", "rows", TL_COL_NUM, 0}, {"k", "k", TL_COL_NUM, 0}, {"n", "tokens", TL_COL_NUM, 0},
+    {"op", "op", TL_COL_TEXT, 0}, {"rows", "rows", TL_COL_NUM, 0}, {"k", "k", TL_COL_NUM, 0},
+    {"n", "tokens", TL_COL_NUM, 0},
     {"weights", "weights", TL_COL_TEXT, 0}, {"ns", "ns", TL_COL_NUM, 0}, {"gb_s", "GB/s", TL_COL_NUM, 2},
     {"gmac_s", "GMAC/s", TL_COL_NUM, 1}, {"memory_share", "of read", TL_COL_NUM, 2},
     {"compute_share", "of peak", TL_COL_NUM, 2}, {"spread", "spread", TL_COL_NUM, 3}, {"samples", NULL, TL_COL_NUM, 0},
@@ -51,7 +52,7 @@ typedef struct task {
     void *arg;
 } task;
 
-/* ---- time ----------------------------------------------------------------------------------------------------------------- */
+/* ---- time ------------------------------------------------------------------------------------------------------- */
 
 static double time_calls(const task *t, int64_t calls) {
     double start = tl_now();
@@ -94,7 +95,8 @@ static void measure_row(const bench *b, const task *t) {
     double seconds = s.median * t->calls;
     int dram = t->weights && !strcmp(t->weights, "dram");
     double bandwidth = b->m && dram ? tl_machine_bandwidth(b->m, 1, (int64_t)b->weight_bytes) : 0;
-    double peak = b->m && t->act >= 0 ? tl_machine_peak(b->m, b->level, t->act == TL_ACT_Q8 ? TL_PEAK_INT8 : TL_PEAK_F32, 1) : 0;
+    int kind = t->act == TL_ACT_Q8 ? TL_PEAK_INT8 : TL_PEAK_F32;
+    double peak = b->m && t->act >= 0 ? tl_machine_peak(b->m, b->level, kind, 1) : 0;
     tl_roofline r = tl_regime(t->bytes, t->macs, seconds, bandwidth, peak);
     tl_table_str(b->t, t->kernel);
     tl_table_str(b->t, b->level);
@@ -115,7 +117,7 @@ static void measure_row(const bench *b, const task *t) {
     tl_table_str(b->t, r.regime == TL_REGIME_UNKNOWN ? NULL : r.name);
 }
 
-/* ---- products ------------------------------------------------------------------------------------------------------------- */
+/* ---- products --------------------------------------------------------------------------------------------------- */
 
 typedef struct product {
     const tl_gemm *gemm;
@@ -174,17 +176,19 @@ static void bench_product(const bench *b, const tl_kernels *k, int type, int row
         int n = tokens[i], stream = n == 1;
         size_t copy = fill_weights(b, g, info, rows, cols, stream ? 1 << 20 : 1);
         int copies = stream ? (int)(b->weight_bytes / copy) : 1;
-        product p = {g, {.type = type, .k = cols, .x = b->act, .n = n, .y = b->y, .y_stride = MAX_ROWS, .scratch = b->scratch},
-                     b->weights, copy, copies, -1, rows, stream ? rows : CLAIM_ROWS};
+        tl_gemm_args a = {.type = type, .k = cols, .x = b->act, .n = n, .y = b->y, .y_stride = MAX_ROWS,
+                          .scratch = b->scratch};
+        product p = {g, a, b->weights, copy, copies, -1, rows, stream ? rows : CLAIM_ROWS};
         fill_act(b, k, g->act, cols, n);
-        task t = {.kernel = g->name, .type = info->name, .op = stream ? "gemv" : "gemm", .rows = rows, .k = cols, .n = n,
-                  .weights = copies > 1 ? "dram" : "cache", .bytes = (double)copy, .macs = (double)rows * cols * n,
-                  .calls = (double)rows / p.step, .act = g->act, .call = call_product, .arg = &p};
+        task t = {.kernel = g->name, .type = info->name, .op = stream ? "gemv" : "gemm",
+                  .weights = copies > 1 ? "dram" : "cache", .rows = rows, .k = cols, .n = n,
+                  .bytes = (double)copy, .macs = (double)rows * cols * n, .calls = (double)rows / p.step,
+                  .act = g->act, .call = call_product, .arg = &p};
         measure_row(b, &t);
     }
 }
 
-/* ---- vector operations -------------------------------------------------------------------------------------------------------- */
+/* ---- vector operations ------------------------------------------------------------------------------------------ */
 
 typedef struct vec_call { const bench *b; const tl_kernels *k; tl_attn_args attn; } vec_call;
 enum { VEC = 2048, ROPE = 64, HEADS = 4, HEAD = 64 };
@@ -207,7 +211,8 @@ static const struct { const char *name; void (*call)(void *); size_t slot; int n
     {"gelu_mul", call_gelu, SLOT(gelu_mul), VEC, VEC * 12, 0},
     {"rope", call_rope, SLOT(rope), ROPE, ROPE * 12, 0},
     {"log_sum_exp", call_sum_exp, SLOT(log_sum_exp), VEC, VEC * 4, 0},
-    {"attn_f16", call_attn, SLOT(kv[TL_KV_F16].attn), HEAD, 2.0 * HEAD * TL_KV_PAGE * 2, 2.0 * HEADS * HEAD * TL_KV_PAGE},
+    {"attn_f16", call_attn, SLOT(kv[TL_KV_F16].attn), HEAD, 2.0 * HEAD * TL_KV_PAGE * 2,
+     2.0 * HEADS * HEAD * TL_KV_PAGE},
 };
 
 /* Did one of the levels before have the same function in the slot? All slots compared are pointers to functions. */
@@ -220,20 +225,22 @@ static int slot_known(const bench *b, int at, size_t slot) {
 static void bench_vec(const bench *b, int at, size_t i) {
     static const int32_t lo[HEADS] = {0}, hi[HEADS] = {TL_KV_PAGE, TL_KV_PAGE, TL_KV_PAGE, TL_KV_PAGE};
     float *state = (float *)(void *)b->scratch;
-    vec_call c = {b, &b->k[at], {.q = b->x, .nq = HEADS, .hd = HEAD, .k = b->act, .v = b->act + (64 << 10), .lo = lo, .hi = hi,
-                                 .scratch = state, .m = state + HEADS * TL_KV_PAGE, .s = state + HEADS * TL_KV_PAGE + 16, .acc = b->y}};
+    tl_attn_args attn = {.q = b->x, .nq = HEADS, .hd = HEAD, .k = b->act, .v = b->act + (64 << 10), .lo = lo, .hi = hi,
+                         .m = state + HEADS * TL_KV_PAGE, .s = state + HEADS * TL_KV_PAGE + 16, .acc = b->y,
+                         .scratch = state};
+    vec_call c = {b, &b->k[at], attn};
     char name[64];
     snprintf(name, sizeof name, "%s_%s", vecs[i].name, b->level);
     if (b->o->filter && !strstr(name, b->o->filter)) return;
     memset(b->scratch, 0, TL_GEMM_SCRATCH(MAX_K));
     memset(b->y, 0, VEC * sizeof *b->y);
     fill_pattern(b->act, 128 << 10);   /* f16 values of 0.008 to 0.1 */
-    task t = {.kernel = name, .op = "vec", .k = vecs[i].n, .n = vecs[i].call == call_attn ? HEADS : 1, .bytes = vecs[i].bytes,
-              .macs = vecs[i].macs, .calls = 1, .act = -1, .call = vecs[i].call, .arg = &c};
+    task t = {.kernel = name, .op = "vec", .k = vecs[i].n, .n = vecs[i].call == call_attn ? HEADS : 1,
+              .bytes = vecs[i].bytes, .macs = vecs[i].macs, .calls = 1, .act = -1, .call = vecs[i].call, .arg = &c};
     measure_row(b, &t);
 }
 
-/* ---- all of it -------------------------------------------------------------------------------------------------------------------- */
+/* ---- all of it -------------------------------------------------------------------------------------------------- */
 
 static void bench_level(bench *b, int at, int level) {
     b->level = tl_levels[level].name;
@@ -243,8 +250,9 @@ static void bench_level(bench *b, int at, int level) {
         if (!g->run || (b->o->filter && !strstr(g->name, b->o->filter))) continue;
         int known = 0;   /* one function may serve several types: the name tells them apart */
         for (int i = 0; i < at; i++) known |= !strcmp(b->k[i].gemm[type].name, g->name);
+        int block = tl_type_info_get((uint32_t)type)->elems;
         for (size_t i = 0; i < sizeof sizes / sizeof *sizes && !known; i++)
-            if (sizes[i].k % tl_type_info_get((uint32_t)type)->elems == 0) bench_product(b, &b->k[at], type, sizes[i].rows, sizes[i].k);
+            if (sizes[i].k % block == 0) bench_product(b, &b->k[at], type, sizes[i].rows, sizes[i].k);
     }
     for (size_t i = 0; i < sizeof vecs / sizeof *vecs; i++)
         if (!slot_known(b, at, vecs[i].slot)) bench_vec(b, at, i);
@@ -285,7 +293,8 @@ int tl_kernels_measure(const tl_kernel_options *o, const tl_machine *m, tl_table
         for (int i = 0; i < MAX_N * MAX_K; i++) b.x[i] = (float)(i % 31 - 15) / 16;
         for (int i = 0; i < n; i++) bench_level(&b, i, levels[i]);
         if (tl_table_rows(t) == rows)
-            tl_fail(err, TL_E_ARGUMENT, "no kernel has '%s' in its name (tinyllm cpu lists them)", o->filter ? o->filter : "");
+            tl_fail(err, TL_E_ARGUMENT, "no kernel has '%s' in its name (tinyllm cpu lists them)",
+                    o->filter ? o->filter : "");
     }
     tl_free(b.k);
     tl_free_big(b.weights, b.weight_bytes);

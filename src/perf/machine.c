@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * machine.c: measures what this machine can do at most: reading memory, multiplying in registers, and whether two CPUs are
- * one core. All threads of a sample start at a barrier and each times itself; the rate is all work over the time from the
- * first start to the last end. */
+ * machine.c: measures what this machine can do at most: reading memory, multiplying in registers, and whether two
+ * CPUs are one core. All threads of a sample start at a barrier and each times itself; the rate is all work over the
+ * time from the first start to the last end. */
 #include "perf/internal.h"
 
 #include <math.h>
@@ -28,8 +28,8 @@ typedef struct probe {
     tl_pool *pool;
     const tl_kernels *k;
     lane *lanes;                  /* [threads] */
-    char *mem;                    /* reading: each thread has its own part of stride bytes and goes round in the first */
-    size_t stride, size, amount;  /* size of it, amount bytes in a sample */
+    char *mem;                    /* reading: each thread has its own part of stride bytes and goes round in the */
+    size_t stride, size, amount;  /* first size of it, amount bytes in a sample */
     const tl_peak *peak;          /* computing */
     int64_t loops;
     int busy;                     /* threads that compute, the others only wait; 0: all */
@@ -133,7 +133,7 @@ static void report(const tl_machine_options *o, const char *what) {
     if (o->progress) o->progress(o->progress_user, what);
 }
 
-/* ---- reading ---------------------------------------------------------------------------------------------------------- */
+/* ---- reading ---------------------------------------------------------------------------------------------------- */
 
 static int64_t dram_bytes(const tl_system *s) {
     int64_t n = s->llc ? 4 * s->llc : DRAM_MAX / 2;
@@ -178,7 +178,7 @@ static int measure_reads(const tl_machine_options *o, tl_machine *m, probe *p, i
     return TL_OK;
 }
 
-/* ---- computing ---------------------------------------------------------------------------------------------------------- */
+/* ---- computing -------------------------------------------------------------------------------------------------- */
 
 /* Loops a level has for itself; those of the levels below were measured with them. */
 static void measure_peaks(const tl_machine_options *o, tl_machine *m, probe *p, int want) {
@@ -196,7 +196,8 @@ static void measure_peaks(const tl_machine_options *o, tl_machine *m, probe *p, 
             p->k = &k;
             p->peak = peak;
             p->loops = fit_loops(peak);
-            *r = (tl_peak_rate){.kind = kind, .threads = tl_pool_size(p->pool), .level = tl_levels[level].name, .kernel = peak->name};
+            *r = (tl_peak_rate){.kind = kind, .threads = tl_pool_size(p->pool), .level = tl_levels[level].name,
+                                .kernel = peak->name};
             r->gmac_s = rate(p, peak_lane, want, &r->ghz);
             m->discarded += r->gmac_s.discarded;
         }
@@ -252,7 +253,7 @@ static int measure_cores(const tl_machine_options *o, tl_machine *m, const tl_ke
     return TL_OK;
 }
 
-/* ---- all of it ----------------------------------------------------------------------------------------------------------- */
+/* ---- all of it -------------------------------------------------------------------------------------------------- */
 
 static int default_threads(int usable, int *threads) {
     int n = 0;

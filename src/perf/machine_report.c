@@ -17,7 +17,7 @@ const char *tl_peak_name(int kind) {
     return names[kind];
 }
 
-/* ---- lookup ------------------------------------------------------------------------------------------------------------- */
+/* ---- lookup ----------------------------------------------------------------------------------------------------- */
 
 double tl_machine_bandwidth(const tl_machine *m, int threads, int64_t bytes) {
     const tl_read_rate *best = NULL;
@@ -50,19 +50,20 @@ double tl_machine_peak(const tl_machine *m, const char *level, int kind, int thr
     return best ? tl_perf_rate(&best->gmac_s) * 1e9 : 0;
 }
 
-/* ---- tables --------------------------------------------------------------------------------------------------------------- */
+/* ---- tables ----------------------------------------------------------------------------------------------------- */
 
 static const tl_col read_cols[] = {
     {"where", "read from", TL_COL_TEXT, 0}, {"threads", "threads", TL_COL_NUM, 0}, {"bytes", NULL, TL_COL_NUM, 0},
     {"mb", "MB", TL_COL_NUM, 1}, {"gb_s", "GB/s", TL_COL_NUM, 2}, {"best", "best", TL_COL_NUM, 2},
-    {"spread", "spread", TL_COL_NUM, 3}, {"samples", "samples", TL_COL_NUM, 0}, {"discarded", "discarded", TL_COL_NUM, 0},
-    {"note", "", TL_COL_TEXT, 0},
+    {"spread", "spread", TL_COL_NUM, 3}, {"samples", "samples", TL_COL_NUM, 0},
+    {"discarded", "discarded", TL_COL_NUM, 0}, {"note", "", TL_COL_TEXT, 0},
 };
 static const tl_col peak_cols[] = {
     {"level", "level", TL_COL_TEXT, 0}, {"kind", "numbers", TL_COL_TEXT, 0}, {"threads", "threads", TL_COL_NUM, 0},
     {"gmac_s", "GMAC/s", TL_COL_NUM, 2}, {"best", "best", TL_COL_NUM, 2}, {"spread", "spread", TL_COL_NUM, 3},
-    {"ghz", "GHz", TL_COL_NUM, 2}, {"mac_per_cycle", "MAC/cycle/thread", TL_COL_NUM, 1}, {"samples", "samples", TL_COL_NUM, 0},
-    {"discarded", "discarded", TL_COL_NUM, 0}, {"kernel", NULL, TL_COL_TEXT, 0}, {"note", "", TL_COL_TEXT, 0},
+    {"ghz", "GHz", TL_COL_NUM, 2}, {"mac_per_cycle", "MAC/cycle/thread", TL_COL_NUM, 1},
+    {"samples", "samples", TL_COL_NUM, 0}, {"discarded", "discarded", TL_COL_NUM, 0}, {"kernel", NULL, TL_COL_TEXT, 0},
+    {"note", "", TL_COL_TEXT, 0},
 };
 
 /* What made the samples useless, "" if they are not. */
@@ -110,7 +111,8 @@ static void add_peaks(const tl_machine *m, tl_table *t) {
 }
 
 static const char *cores(const tl_machine *m) {
-    return isnan(m->core_ratio) ? "unknown" : m->core_ratio >= 1.7 ? "two cores" : m->core_ratio <= 1.3 ? "one core" : "unclear";
+    if (isnan(m->core_ratio)) return "unknown";
+    return m->core_ratio >= 1.7 ? "two cores" : m->core_ratio <= 1.3 ? "one core" : "unclear";
 }
 
 /* GHz right after the 8-bit loop of the best level, with the most threads that were measured. */
@@ -131,18 +133,20 @@ void tl_machine_text(const tl_machine *m, tl_buf *out) {
     tl_table reads = TL_TABLE(read_cols), peaks = TL_TABLE(peak_cols);
     tl_buf_fmt(out, "cpu         %s\n", *s->cpu ? s->cpu : "unknown");
     tl_buf_fmt(out, "level       %s\n", tl_levels[m->level].name);
-    tl_buf_fmt(out, "threads     %d usable (%d online, %d in the affinity mask", s->count.threads, s->count.online, s->count.affinity);
+    tl_buf_fmt(out, "threads     %d usable (%d online, %d in the affinity mask", s->count.threads, s->count.online,
+               s->count.affinity);
     if (s->count.quota > 0) tl_buf_fmt(out, ", quota %.2f by %s)\n", s->count.quota, s->count.quota_from);
     else tl_buf_str(out, ", no cgroup quota)\n");
-    tl_buf_fmt(out, "caches      L1d %.0f kB, L2 %.0f kB, last level %.1f MB\n", (double)s->l1d / 1024, (double)s->l2 / 1024,
-               (double)s->llc / 1048576);
-    tl_buf_fmt(out, "memory      %.1f GB, %.1f GB available\n", (double)s->mem_total * 1e-9, (double)s->mem_available * 1e-9);
+    tl_buf_fmt(out, "caches      L1d %.0f kB, L2 %.0f kB, last level %.1f MB\n", (double)s->l1d / 1024,
+               (double)s->l2 / 1024, (double)s->llc / 1048576);
+    tl_buf_fmt(out, "memory      %.1f GB, %.1f GB available\n", (double)s->mem_total * 1e-9,
+               (double)s->mem_available * 1e-9);
     tl_buf_fmt(out, "huge pages  %s\n", s->huge_pages);
     tl_buf_fmt(out, "clock       %.2f GHz after 8-bit products\n", sustained_ghz(m));
     if (isnan(m->core_ratio)) tl_buf_str(out, "cores       not measured: one CPU\n");
     else
-        tl_buf_fmt(out, "cores       CPU %d and %d: %s (together %.2f times the speed of one)\n", m->core_a, m->core_b, cores(m),
-                   m->core_ratio);
+        tl_buf_fmt(out, "cores       CPU %d and %d: %s (together %.2f times the speed of one)\n", m->core_a, m->core_b,
+                   cores(m), m->core_ratio);
     tl_buf_fmt(out, "measured    in %.1f s, %d samples discarded as disturbed\n\n", m->seconds, m->discarded);
     add_reads(m, &reads);
     add_peaks(m, &peaks);
@@ -189,7 +193,8 @@ void tl_machine_json(const tl_machine *m, tl_json *j, const char *key) {
     tl_table_free(&peaks);
 }
 
-static void csv_row(tl_table *t, const char *what, const char *level, double threads, double bytes, const tl_stat *s, const char *unit) {
+static void csv_row(tl_table *t, const char *what, const char *level, double threads, double bytes, const tl_stat *s,
+                    const char *unit) {
     tl_table_str(t, what);
     tl_table_str(t, level);
     tl_table_num(t, threads);

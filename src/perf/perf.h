@@ -12,7 +12,7 @@
 #include "base/pool.h"
 #include "kernels.h"
 
-/* ---- disturbance: was a sample measured on a quiet machine? ------------------------------------------------------- */
+/* ---- disturbance: was a sample measured on a quiet machine? ----------------------------------------------------- */
 
 enum {
     TL_DISTURB_STEAL = 1,      /* the hypervisor took more than 1 % of the time */
@@ -21,7 +21,7 @@ enum {
     TL_DISTURB_OTHERS = 8,     /* other processes used more than 5 % of the machine, and at least 20 ms */
 };
 
-/* State at the begin of a sample. In samples too short for a share to be counted, one steal tick or one switch counts. */
+/* State at the begin of a sample. In samples too short for a share to be counted, one steal tick or switch counts. */
 typedef struct tl_disturb {
     double wall, cpu;                   /* seconds: clock, CPU time of this process */
     double steal, busy;                 /* seconds over all CPUs, of all processes; -1: cannot be read */
@@ -35,7 +35,7 @@ unsigned tl_disturb_end(const tl_disturb *d, int busy_threads);
 /* The bits as words ("steal, other load") into buf; "" for 0. Returns buf. */
 const char *tl_disturb_text(unsigned reasons, char *buf, size_t size);
 
-/* ---- samples: repeat until enough are quiet ------------------------------------------------------------------------- */
+/* ---- samples: repeat until enough are quiet --------------------------------------------------------------------- */
 
 #define TL_MAX_SAMPLES 64
 
@@ -60,7 +60,7 @@ typedef struct tl_stat {
 } tl_stat;
 tl_stat tl_samples_stat(const tl_samples *s);
 
-/* ---- counters of the CPU and energy ------------------------------------------------------------------------------------ */
+/* ---- counters of the CPU and energy ----------------------------------------------------------------------------- */
 
 enum { TL_COUNT_CYCLES, TL_COUNT_INSTRUCTIONS, TL_COUNT_CACHE_MISSES, TL_N_COUNTS };
 
@@ -88,7 +88,7 @@ void tl_counters_begin(tl_counters *c);
 tl_counts tl_counters_end(tl_counters *c);
 void tl_counters_close(tl_counters *c);
 
-/* ---- what the system says about itself -------------------------------------------------------------------------------- */
+/* ---- what the system says about itself -------------------------------------------------------------------------- */
 
 typedef struct tl_system {
     char cpu[128];
@@ -101,9 +101,10 @@ typedef struct tl_system {
 /* root as in tl_usable_threads. */
 void tl_system_read(const char *root, tl_system *s);
 
-/* ---- limits, measured ----------------------------------------------------------------------------------------------------- */
+/* ---- limits, measured ------------------------------------------------------------------------------------------- */
 
-enum { TL_READ_DRAM, TL_READ_L2, TL_READ_SIZE, TL_N_READS };   /* far beyond the caches | half of each L2 | a given size */
+/* Read from: memory far larger than the caches | half of each L2 | memory of a given size. */
+enum { TL_READ_DRAM, TL_READ_L2, TL_READ_SIZE, TL_N_READS };
 const char *tl_read_name(int where);    /* "dram", "l2", "size" */
 const char *tl_peak_name(int kind);     /* "int8", "f32", "bf16" */
 
@@ -111,9 +112,10 @@ const char *tl_peak_name(int kind);     /* "int8", "f32", "bf16" */
 
 /* All zero: the defaults. */
 typedef struct tl_machine_options {
-    int threads[TL_MAX_THREAD_COUNTS], n_threads;   /* numbers of threads to measure; none: 1, 2, 4, ... and all usable */
-    int64_t bytes[4];                   /* sizes for TL_READ_SIZE (a model's bytes per token), 0: none; one as large as what is
-                                           read for TL_READ_DRAM is left out */
+    int threads[TL_MAX_THREAD_COUNTS];  /* numbers of threads to measure; */
+    int n_threads;                      /* none: 1, 2, 4, ... and all usable */
+    int64_t bytes[4];                   /* sizes for TL_READ_SIZE (a model's bytes per token), 0: none; one as large as
+                                           what is read for TL_READ_DRAM is left out */
     const char *level;                  /* a CPU level that this CPU can run: its peaks alone; NULL: of all levels */
     int samples;                        /* quiet ones per number, 0: 7 */
     void (*progress)(void *user, const char *what);   /* may be NULL */
@@ -137,8 +139,8 @@ typedef struct tl_machine {
     int n_reads, n_peaks;
     tl_read_rate read[TL_MAX_READS];
     tl_peak_rate peak[TL_MAX_PEAKS];
-    double core_ratio;                  /* two CPUs computing together / one alone: about 2 two cores, about 1 siblings of
-                                           one; the lowest of the pairs tried; NAN: only one CPU */
+    double core_ratio;                  /* two CPUs computing together / one alone: about 2 two cores, about 1 siblings
+                                           of one; the lowest of the pairs tried; NAN: only one CPU */
     int core_a, core_b;                 /* that pair */
     double seconds;                     /* all this took */
     int discarded;                      /* samples in all */
@@ -147,8 +149,9 @@ typedef struct tl_machine {
 /* Takes a few seconds and up to 1 GiB of memory. */
 int tl_machine_measure(const tl_machine_options *o, tl_machine *m, tl_error *err);
 
-/* Read bandwidth [bytes/s; the median, or the best if all samples were disturbed] that threads can have over a working set of so many bytes: measured at that size if it
- * was (within 10 %), else DRAM's. For a number of threads that was not measured the next lower one's. 0: nothing fits. */
+/* Read bandwidth [bytes/s; the median, or the best if all samples were disturbed] that threads can have over a working
+ * set of so many bytes: measured at that size if it was (within 10 %), else DRAM's. For a number of threads that was
+ * not measured the next lower one's. 0: nothing fits. */
 double tl_machine_bandwidth(const tl_machine *m, int threads, int64_t bytes);
 /* Peak of a level [MAC/s]; the same rule for threads. level NULL: the best. 0: not measured. */
 double tl_machine_peak(const tl_machine *m, const char *level, int kind, int threads);
@@ -157,7 +160,7 @@ void tl_machine_text(const tl_machine *m, tl_buf *out);
 void tl_machine_csv(const tl_machine *m, tl_buf *out);
 void tl_machine_json(const tl_machine *m, tl_json *j, const char *key);
 
-/* ---- roofline ------------------------------------------------------------------------------------------------------------- */
+/* ---- roofline --------------------------------------------------------------------------------------------------- */
 
 /* With tm = bytes / bandwidth and tc = macs / peak, the shortest times memory and arithmetic allow:
  *   memory-bound     tm >= tc and tm >= TL_MEMORY_BOUND * seconds
@@ -182,14 +185,14 @@ typedef struct tl_roofline {
 /* bandwidth [bytes/s] and peak [MAC/s] at the same number of threads; <= 0: unknown. */
 tl_roofline tl_regime(double bytes, double macs, double seconds, double bandwidth, double peak);
 
-/* ---- tables ------------------------------------------------------------------------------------------------------------------ */
+/* ---- tables ----------------------------------------------------------------------------------------------------- */
 
 /* A table is its columns and cells row by row; the same rows go out as text, CSV or JSON. */
 enum { TL_COL_TEXT, TL_COL_NUM };
 typedef struct tl_col {
     const char *key;                    /* in JSON and CSV: "gb_s" */
     const char *title;                  /* in the text table, unit included: "GB/s"; NULL: not shown there */
-    int kind, digits;                   /* TL_COL_NUM: digits behind the point in the text table (others: 10 significant) */
+    int kind, digits;                   /* TL_COL_NUM: digits behind the point in the text (elsewhere 10 significant) */
 } tl_col;
 typedef struct tl_cell { double num; char *text; } tl_cell;
 typedef struct tl_table {
@@ -212,7 +215,7 @@ void tl_table_as_text(const tl_table *t, tl_buf *out);
 void tl_table_as_csv(const tl_table *t, tl_buf *out);
 void tl_table_as_json(const tl_table *t, tl_json *j, const char *key);   /* an array of objects */
 
-/* ---- kernels one by one --------------------------------------------------------------------------------------------------------- */
+/* ---- kernels one by one ----------------------------------------------------------------------------------------- */
 
 typedef struct tl_kernel_options {
     const char *filter;                 /* part of a kernel's name; NULL: all */
@@ -226,7 +229,8 @@ typedef struct tl_kernel_options {
 /* Columns of the table tl_kernels_measure fills, with their number. */
 extern const tl_col tl_kernel_cols[];
 extern const int tl_n_kernel_cols;
-/* Measures with one thread. m: the limits (one thread), NULL: no shares. TL_E_ARGUMENT if no kernel has the filter's text. */
+/* Measures with one thread. m: the limits (one thread), NULL: no shares. TL_E_ARGUMENT if no kernel has the filter's
+ * text in its name. */
 int tl_kernels_measure(const tl_kernel_options *o, const tl_machine *m, tl_table *t, tl_error *err);
 
 #endif

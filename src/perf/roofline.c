@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: MIT
  *
- * roofline.c: which limit a piece of work runs into (S. Williams et al., "Roofline", 2009): pure arithmetic over numbers
- * that others measured. */
+ * roofline.c: which limit a piece of work runs into (S. Williams et al., "Roofline", 2009): pure arithmetic over
+ * numbers that others measured. */
 #include "perf/perf.h"
 
 static const struct { const char *name, *hint; } regimes[] = {
     [TL_REGIME_UNKNOWN] = {"unknown", "measure the machine's limits first: tinyllm bench --machine"},
-    [TL_REGIME_MEMORY] = {"memory-bound", "fewer bytes help: a smaller type, a shorter context or a smaller cache type, several "
+    [TL_REGIME_MEMORY] = {"memory-bound",
+                          "fewer bytes help: a smaller type, a shorter context or a smaller cache type, several "
                           "sequences at once; more threads only while bandwidth grows with them"},
     [TL_REGIME_COMPUTE] = {"compute-bound", "more cores or a higher CPU level help; fewer bytes do not"},
-    [TL_REGIME_OVERHEAD] = {"overhead-bound", "neither memory nor multiplication is at its limit: see where the time goes "
-                            "(bench --ops, perf record); fewer threads may help a small model, a type that unpacks faster a slow CPU"},
+    [TL_REGIME_OVERHEAD] = {"overhead-bound",
+                            "neither memory nor multiplication is at its limit: see where the time goes (perf record); "
+                            "fewer threads may help a small model, a type that unpacks faster a slow CPU"},
 };
 
 tl_roofline tl_regime(double bytes, double macs, double seconds, double bandwidth, double peak) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * system.c: what the system says about itself: caches, memory, huge pages. All files are read below a root folder so that
- * tests can lay out trees of their own; what is missing there is 0 or "unknown". */
+ * system.c: what the system says about itself: caches, memory, huge pages. All files are read below a root folder so
+ * that tests can lay out trees of their own; what is missing there is 0 or "unknown". */
 #include "perf/internal.h"
 
 #include <errno.h>

@@ -80,7 +80,8 @@ void tl_table_as_text(const tl_table *t, tl_buf *out) {
     for (int r = 0; r < rows; r++) {
         const tl_cell *row = t->cells + (size_t)r * (size_t)t->n_cols;
         for (int c = 0; c < n_cols; c++)
-            if (t->cols[c].title) put_text(out, shown(t, &row[c], c, buf, sizeof buf), width[c], t->cols[c].kind, c == last);
+            if (t->cols[c].title)
+                put_text(out, shown(t, &row[c], c, buf, sizeof buf), width[c], t->cols[c].kind, c == last);
     }
 }
 

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# tinyllm bench --machine and --kernels: forms of the output and refusals. How fast this machine is does not matter here.
+# tinyllm bench --machine and --kernels: forms of the output and refusals. How fast this machine is does not matter.
 . tests/e2e/lib.inc
 unset TINYLLM_CPU
 
@@ -14,7 +14,8 @@ assert {(r["where"], r["threads"]) for r in reads} == {("dram", 1), ("l2", 1)}
 assert all(r["best"] >= r["gb_s"] > 0 and r["samples"] >= 1 and r["discarded"] >= 0 for r in reads)
 assert {p["kind"] for p in peaks if p["level"] == "scalar"} == {"int8", "f32"}
 assert all(p["gmac_s"] > 0 and p["threads"] == 1 and 0.1 < p["ghz"] < 10 for p in peaks)
-assert m["huge_pages"] in ("always", "madvise", "never", "unknown") and m["cores"] in ("two cores", "one core", "unclear", "unknown")
+assert m["huge_pages"] in ("always", "madvise", "never", "unknown")
+assert m["cores"] in ("two cores", "one core", "unclear", "unknown")
 assert m["seconds"] > 0 and m["threads_usable"] >= 1 and m["level"] in {p["level"] for p in peaks}
 END
 }
