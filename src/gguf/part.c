@@ -15,6 +15,7 @@
 #define HEADER_BYTES 24
 #define MIN_KV_BYTES (8 + 1 + 4 + 1)
 #define MIN_TENSOR_BYTES (8 + 1 + 4 + 8 + 4 + 8)
+#define MAX_ENTRIES 262144           /* keys, or tensors; real files have thousands at most. Keeps memory below 64 MB */
 #define MAX_NESTING 8                /* arrays in arrays: valid GGUF, read by nothing here, so only skipped */
 
 typedef unsigned long long ull;   /* as printf wants it */
@@ -136,6 +137,16 @@ static const char *looks_like(const uint8_t *p, size_t n) {
     return "";
 }
 
+static int check_count(uint64_t count, uint64_t room, const char *what, uint64_t file_bytes, tl_error *err) {
+    if (count > room)
+        return tl_fail(err, TL_E_FORMAT, "the header claims %llu %s, more than %llu bytes can hold: the file is "
+                       "incomplete or damaged", (ull)count, what, (ull)file_bytes);
+    if (count > MAX_ENTRIES)
+        return tl_fail(err, TL_E_UNSUPPORTED, "%llu %s are more than the %d this version takes", (ull)count, what,
+                       MAX_ENTRIES);
+    return TL_OK;
+}
+
 static int read_header(cursor *c, uint32_t *version, uint64_t *n_tensors, uint64_t *n_kv, tl_error *err) {
     size_t n = left(c);
     if (n < 4 || memcmp(c->p, "GGUF", 4) != 0)
@@ -155,13 +166,8 @@ static int read_header(cursor *c, uint32_t *version, uint64_t *n_tensors, uint64
                        (unsigned long)*version, *version == 1 ? ": convert the model again" : "");
     take(c, n_tensors, 8);
     take(c, n_kv, 8);
-    if (*n_kv > left(c) / MIN_KV_BYTES)
-        return tl_fail(err, TL_E_FORMAT, "the header claims %llu keys, more than %llu bytes can hold: the file is "
-                       "incomplete or damaged", (ull)*n_kv, (ull)n);
-    if (*n_tensors > left(c) / MIN_TENSOR_BYTES)
-        return tl_fail(err, TL_E_FORMAT, "the header claims %llu tensors, more than %llu bytes can hold: the file is "
-                       "incomplete or damaged", (ull)*n_tensors, (ull)n);
-    return TL_OK;
+    int rc = check_count(*n_kv, left(c) / MIN_KV_BYTES, "keys", n, err);
+    return rc == TL_OK ? check_count(*n_tensors, left(c) / MIN_TENSOR_BYTES, "tensors", n, err) : rc;
 }
 
 /* ---- keys -------------------------------------------------------------------------------------------------------- */

@@ -472,6 +472,17 @@ static void surplus_is_counted(void) {
     tl_gguf_free(g);
 }
 
+static void too_many_keys(void) {
+    enum { N = 300000 };
+    char name[16];
+    head(3, 0, N);
+    for (int i = 0; i < N; i++) {
+        snprintf(name, sizeof name, "%d", i);
+        key(name, TL_GGUF_U8), u8(0);
+    }
+    REFUSE("300000 keys are more than");
+}
+
 /* Names chosen to collide in weak hashes, or to share a long beginning, must not make the reader slow. */
 static void many_names(void) {
     enum { N = 20000 };
@@ -575,6 +586,7 @@ int main(void) {
     RUN(bad_dimensions);
     RUN(bad_tensors);
     RUN(surplus_is_counted);
+    RUN(too_many_keys);
     RUN(many_names);
     RUN(every_length);
     RUN(every_bit);
