@@ -42,7 +42,7 @@ static tl_merge *merge_slot(const tl_tokenizer *t, uint32_t left, uint32_t right
     uint32_t i = (uint32_t)(h >> 32) & t->merge_mask;
     for (int probe = 0; probe < MAX_PROBES; probe++, i = (i + 1) & t->merge_mask) {
         tl_merge *m = &t->merge[i];
-        if (m->rank == UINT32_MAX || (m->left == left && m->right == right)) return m;
+        if (m->made == 0 || (m->left == left && m->right == right)) return m;
     }
     return NULL;
 }
@@ -60,7 +60,7 @@ static int add_merge(tl_tokenizer *t, tl_slice s, uint32_t rank, const int32_t *
     if (!text) return TL_OK;
     tl_merge *m = merge_slot(t, (uint32_t)id[0], (uint32_t)id[1]);
     if (!m) return tl_fail(err, TL_E_FORMAT, "the vocabulary's merges are made to collide in a hash table");
-    if (m->rank == UINT32_MAX) *m = (tl_merge){(uint32_t)id[0], (uint32_t)id[1], rank, (uint32_t)id[2]};
+    if (m->made == 0) *m = (tl_merge){(uint32_t)id[0], (uint32_t)id[1], rank, (uint32_t)id[2] + 1};
     return TL_OK;
 }
 
@@ -122,7 +122,6 @@ int tl_bpe_init(tl_tokenizer *t, const tl_vocab_source *src, tl_error *err) {
     while (n < src->n_merges + src->n_merges / 2) n *= 2;
     t->merge = tl_alloc_big(n * sizeof *t->merge, "the table of merges", err);
     if (!t->merge) return TL_E_MEMORY;
-    memset(t->merge, 0xFF, n * sizeof *t->merge);
     t->merge_mask = (uint32_t)(n - 1);
     return add_merges(t, src->merges, (uint32_t)src->n_merges, err);
 }
@@ -130,8 +129,8 @@ int tl_bpe_init(tl_tokenizer *t, const tl_vocab_source *src, tl_error *err) {
 static uint32_t pair_rank(const void *user, const tl_symbol *a, const tl_symbol *b, int32_t *id) {
     if (a->id < 0 || b->id < 0) return TL_NO_KEY;
     const tl_merge *m = merge_slot(user, (uint32_t)a->id, (uint32_t)b->id);
-    if (!m) return TL_NO_KEY;
-    *id = (int32_t)m->id;
+    if (!m || m->made == 0) return TL_NO_KEY;
+    *id = (int32_t)m->made - 1;
     return m->rank;
 }
 

@@ -17,8 +17,15 @@ static uint32_t hash_bytes(const char *p, size_t n, uint64_t seed) {
         h ^= h >> 32;
     }
     if (n) {
-        uint64_t w = 0;
-        for (size_t i = 0; i < n; i++) w |= (uint64_t)(unsigned char)p[i] << 8 * i;
+        uint64_t w;
+        if (n >= 4) {   /* two words that may overlap */
+            uint32_t a, b;
+            memcpy(&a, p, 4);
+            memcpy(&b, p + n - 4, 4);
+            w = (uint64_t)a << 32 | b;
+        } else {
+            w = (uint64_t)(unsigned char)p[0] << 16 | (unsigned char)p[n / 2] << 8 | (unsigned char)p[n - 1];
+        }
         h = (h ^ w) * 0xD6E8FEB86659FD93u;
         h ^= h >> 32;
     }

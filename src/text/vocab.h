@@ -16,8 +16,8 @@ enum tl_text_model { TL_TEXT_BPE, TL_TEXT_SPM };
 /* A text that is recognised as one token before any other rule. user: in every text, else only where asked for. */
 typedef struct tl_special { const char *p; uint32_t len; int32_t id; int user; } tl_special;
 
-/* Two neighbours that may be joined: rank says when (lowest first). Empty slot: rank == UINT32_MAX. */
-typedef struct tl_merge { uint32_t left, right, rank, id; } tl_merge;
+/* Two neighbours that may be joined: rank says when (lowest first), made is the id of the result + 1 (0: empty slot). */
+typedef struct tl_merge { uint32_t left, right, rank, made; } tl_merge;
 
 enum { TL_MAX_ENDS = 32 };
 

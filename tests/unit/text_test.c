@@ -175,6 +175,21 @@ static void bpe_whole_pieces(void) {
     }
 }
 
+/* Bytes the vocabulary lacks: unk, or nothing where there is none that is ordinary. */
+static void bpe_missing_bytes(void) {
+    for (int type = TL_TOK_UNKNOWN; type <= TL_TOK_CONTROL; type++) {
+        vocab *v = new_vocab("gpt2", "gpt-2");
+        v->src.unk = add(v, "<unk>", type, 0);
+        int32_t a = add(v, "a", TL_TOK_NORMAL, 0), b = add(v, "b", TL_TOK_CONTROL, 0);
+        tl_tokenizer *t = tl_tokenizer_new(&v->src, NULL);
+        if (type == TL_TOK_UNKNOWN) IDS(t, "a\xFF""ba", 0, a, v->src.unk, v->src.unk, a);
+        else IDS(t, "a\xFF""ba", 0, a, a);
+        IDS(t, "ab<unk>", TL_PARSE_SPECIAL, a, b, v->src.unk);
+        tl_tokenizer_free(t);
+        free(v);
+    }
+}
+
 static void special_tokens(void) {
     vocab *v = new_bpe("gpt-2");
     int32_t bos = add(v, "<s>", TL_TOK_CONTROL, 0), eos = add(v, "<|im_end|>", TL_TOK_CONTROL, 0);
@@ -501,6 +516,7 @@ int main(void) {
     RUN(pretokenizers);
     RUN(bpe_merges);
     RUN(bpe_whole_pieces);
+    RUN(bpe_missing_bytes);
     RUN(special_tokens);
     RUN(end_tokens_by_name);
     RUN(spm_merges);
