@@ -88,6 +88,7 @@ int main(int argc, char **argv) {
     hold_standard_streams();
     signal(SIGPIPE, SIG_DFL);   /* a reader that goes away ends the program without a word, whatever the parent chose */
     signal(SIGBUS, on_bus_error);
+    signal(SIGXFSZ, SIG_IGN);   /* a file over the limit is an error of writing like any other */
     int code = dispatch(argc, argv);
     if (tl_cmd_flush() == 0) return code;
     fprintf(stderr, "tinyllm: cannot write to standard output: %s\n", tl_cmd_flush_fault());

@@ -85,6 +85,14 @@ run run "$g" -p "" -n 4 --json
 check empty_prompt_is_bos eval 'exits 0 && json_is prompt_tokens 1'
 run run "$g" -p "" --no-bos
 check empty_prompt_no_bos refused 2 "--no-bos"
+run run "$m" -p "<|im_end|>" -n 0 --json
+check special_is_text eval '[ "$(json prompt_tokens)" -gt 3 ]'
+run run "$m" -p "<|im_end|>" -n 0 --json --special
+check special_is_token json_is prompt_tokens 1
+run run "$g" -p "the end" -n 0 --json
+with=$(json prompt_tokens)
+run run "$g" -p "the end" -n 0 --json --no-bos
+check no_bos_takes_one [ "$(json prompt_tokens)" = $((with - 1)) ]
 
 # ---- sampling
 for seed in 1 1 2; do
@@ -134,6 +142,9 @@ for bad in "" "1 x" "-1" "1.5" "99999999999"; do
     run logits "$m" --ids="$bad" --out "$tmp/cut"
     check "bad_ids_'$bad'" eval 'refused 2 id && same "$tmp/whole" "$tmp/cut"'
 done
+(ulimit -f 8; run logits "$m" --ids "$ids" --out "$tmp/cut"; exit $rc)
+rc=$?
+check logits_over_file_limit eval 'refused 1 "File too large" && same "$tmp/whole" "$tmp/cut"'
 run logits "$m" --ids 1 --out "$tmp/no/folder"
 check logits_no_folder refused 1 "no/folder"
 check no_leftovers eval '! ls "$tmp" | grep -q "\.tmp\."'
