@@ -54,6 +54,7 @@ static int parse_levels(const char *list, int *v, int cap, tl_error *err) {
     for (const char *s = list; n < cap;) {
         char name[32];
         size_t len = strcspn(s, ",");
+        if (len == 0) return tl_fail(err, TL_E_ARGUMENT, "--cpu wants names with commas between them, not '%s'", list);
         snprintf(name, sizeof name, "%.*s", len < sizeof name ? (int)len : (int)sizeof name - 1, s);
         v[n] = tl_level_choose(name, NULL, err);
         if (v[n++] < 0) return err->code;

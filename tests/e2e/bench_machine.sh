@@ -55,5 +55,7 @@ check no_kernel exits 2
 check no_kernel_text err_has "no kernel has 'no_such_kernel' in its name"
 run bench --kernels --cpu scalar,nope
 check no_level refused 2 'no CPU level "nope"'
+run bench --kernels --cpu scalar,
+check empty_level refused 2 "--cpu wants names"
 run bench --kernels --loop -1
 check loop_range refused 2 "--loop"

@@ -105,6 +105,7 @@ static void roofline(void) {
     CHECK(tl_regime(1, 239e9, 1, bw, peak).regime == TL_REGIME_OVERHEAD);
     CHECK(tl_regime(24e9, 540e9, 1, bw, peak).regime == TL_REGIME_COMPUTE);     /* both: the one that takes longer */
     CHECK(tl_regime(27e9, 480e9, 1, bw, peak).regime == TL_REGIME_MEMORY);
+    CHECK(tl_regime(15e9, 270e9, 1, bw, peak).regime == TL_REGIME_OVERHEAD);    /* memory 0.5, arithmetic 0.45 */
     r = tl_regime(90e9, 1, 1, bw, peak);                    /* from a cache */
     CHECK(r.regime == TL_REGIME_MEMORY && near(r.memory_share, 3));
     r = tl_regime(24e9, 48e9, 1, bw, 0);                    /* one limit unknown */
@@ -310,6 +311,8 @@ static void lookup(void) {
     m.read[m.n_reads++] = (tl_read_rate){TL_READ_SIZE, 2, 96000000, exactly(40)};
     m.read[m.n_reads++] = (tl_read_rate){TL_READ_DRAM, 2, 400000000, exactly(20)};
     CHECK(near(tl_machine_bandwidth(&m, 1, 96000000), 10e9));
+    m.read[m.n_reads++] = (tl_read_rate){TL_READ_SIZE, 2, 48000000, exactly(60)};
+    CHECK(near(tl_machine_bandwidth(&m, 2, 48000000), 60e9));   /* before or after DRAM in the list */
     CHECK(near(tl_machine_bandwidth(&m, 2, 96500000), 40e9));   /* measured at that size */
     CHECK(near(tl_machine_bandwidth(&m, 2, 200000000), 20e9));
     CHECK(near(tl_machine_bandwidth(&m, 8, 1000000), 20e9));    /* the next lower number of threads */
