@@ -19,7 +19,7 @@ done
 [ $skipped = 0 ] || finish
 
 log=$(mktemp) && trap 'rm -f "$log"' EXIT
-make arm >"$log" 2>&1 || { tail -n 20 "$log"; bad "arm: make arm"; finish; }
+make -j"$(nproc)" arm >"$log" 2>&1 || { tail -n 20 "$log"; bad "arm: make arm"; finish; }
 if grep -A 3 warning: "$log"; then bad "arm: warnings of the compiler"; else good "arm: built without warnings"; fi
 
 # Adds the counts of tests/run.sh: $1 the CPU, then the selection.
