@@ -205,7 +205,7 @@ static void measure_peaks(const tl_machine_options *o, tl_machine *m, probe *p, 
 }
 
 /* Computes on two CPUs, alone and together. */
-static double pair_ratio(probe *p, const int *cpu, int want) {
+static double pair_ratio(probe *p, const int *cpu, int want, int *disturbed) {
     tl_samples alone, both;
     new_samples(&alone, want);
     new_samples(&both, want);
@@ -220,6 +220,7 @@ static double pair_ratio(probe *p, const int *cpu, int want) {
         tl_samples_add(&both, v, reasons);
     }
     tl_stat one = tl_samples_stat(&alone), two = tl_samples_stat(&both);
+    *disturbed = one.disturbed || two.disturbed;
     return tl_perf_rate(&two) / tl_perf_rate(&one);
 }
 
@@ -240,12 +241,13 @@ static int measure_cores(const tl_machine_options *o, tl_machine *m, const tl_ke
     p.loops = fit_loops(p.peak);
     for (int i = 1; i < n && i <= MAX_PAIRS; i++) {
         int other = n > 2 * MAX_PAIRS && i > MAX_PAIRS / 2 ? n / 2 + i - MAX_PAIRS / 2 - 1 : i;
-        int pair[2] = {cpu[0], cpu[other]};
-        double ratio = pair_ratio(&p, pair, SAMPLES);
+        int pair[2] = {cpu[0], cpu[other]}, disturbed;
+        double ratio = pair_ratio(&p, pair, SAMPLES, &disturbed);
         if (isnan(m->core_ratio) || ratio < m->core_ratio) {
             m->core_ratio = ratio;
             m->core_a = pair[0];
             m->core_b = pair[1];
+            m->core_disturbed = disturbed;
         }
     }
     tl_pool_free(p.pool);

@@ -142,6 +142,7 @@ typedef struct tl_machine {
     double core_ratio;                  /* two CPUs computing together / one alone: about 2 two cores, about 1 siblings
                                            of one; the lowest of the pairs tried; NAN: only one CPU */
     int core_a, core_b;                 /* that pair */
+    int core_disturbed;                 /* 1: its ratio is of disturbed samples */
     double seconds;                     /* all this took */
     int discarded;                      /* samples in all */
 } tl_machine;

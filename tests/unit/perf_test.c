@@ -338,6 +338,10 @@ static void lookup(void) {
     CHECK(strstr(json.p, "\"where\": \"size\", \"threads\": 2, \"bytes\": 96000000,"));
     CHECK(strstr(json.p, "\"mac_per_cycle\": 1.5,"));
     tl_buf_free(&text);
+    m.core_disturbed = 1;
+    tl_machine_text(&m, &text);
+    CHECK(strstr(text.p, "unclear (together 2.00 times the speed of one; disturbed)"));
+    tl_buf_free(&text);
     tl_buf_free(&csv);
     tl_buf_free(&json);
 }
