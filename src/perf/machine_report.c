@@ -146,8 +146,8 @@ void tl_machine_text(const tl_machine *m, tl_buf *out) {
     tl_buf_fmt(out, "clock       %.2f GHz after 8-bit products\n", sustained_ghz(m));
     if (isnan(m->core_ratio)) tl_buf_str(out, "cores       not measured: one CPU\n");
     else
-        tl_buf_fmt(out, "cores       CPU %d and %d: %s (together %.2f times the speed of one%s)\n", m->core_a, m->core_b,
-                   cores(m), m->core_ratio, m->core_disturbed ? "; disturbed" : "");
+        tl_buf_fmt(out, "cores       CPU %d and %d: %s (together %.2f times the speed of one%s)\n", m->core_a,
+                   m->core_b, cores(m), m->core_ratio, m->core_disturbed ? "; disturbed" : "");
     tl_buf_fmt(out, "measured    in %.1f s, %d samples discarded as disturbed\n\n", m->seconds, m->discarded);
     add_reads(m, &reads);
     add_peaks(m, &peaks);
