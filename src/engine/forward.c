@@ -167,7 +167,8 @@ static void forward_thread(void *arg, int thread, int n_threads) {
     tl_pool_barrier(t->pool);
     mark(s, t, TL_OP_EMBED);
     for (int i = 0; i < s->m->hp.n_layers; i++) {
-        if (thread == 0 && s->progress) s->cancel = s->progress(s->progress_user, (double)i / s->m->hp.n_layers);
+        if (thread == 0 && s->progress)
+            s->cancel = s->progress(s->progress_user, (s->at + (double)s->n * i / s->m->hp.n_layers) / s->total);
         attention_half(s, t, &s->m->layers[i], i);
         int cancel = s->cancel;   /* written before barriers of this layer's first half, next written in the next layer */
         ffn_half(s, t, &s->m->layers[i]);

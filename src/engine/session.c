@@ -88,7 +88,11 @@ static int init(struct tl_session *s, const tl_model *m, const tl_session_option
     if (!(s->pool = tl_pool_new(o->n_threads ? o->n_threads : tl_usable_threads("/", NULL), err))) return TL_E_MEMORY;
     s->teams = tl_alloc_n((size_t)tl_pool_size(s->pool), sizeof *s->teams, "threads", err);
     if (!s->teams) return TL_E_MEMORY;
-    int rc = tl_kv_init(&s->kv, &m->k.kv[o->kv_type], m->hp.n_layers, m->hp.n_kv_heads, m->hp.head_dim, n_seq, n_ctx, err);
+    const tl_kv_ops *ops = &m->k.kv[o->kv_type];
+    if (m->hp.head_dim % ops->elems)
+        return tl_fail(err, TL_E_ARGUMENT, "a KV cache of %s needs heads of a multiple of %d values, this model's have %d: "
+                       "use f16", ops->name, ops->elems, m->hp.head_dim);
+    int rc = tl_kv_init(&s->kv, ops, m->hp.n_layers, m->hp.n_kv_heads, m->hp.head_dim, n_seq, n_ctx, err);
     if (rc) return rc;
     layout l = {0};
     lay_out(s, &l);
@@ -153,6 +157,8 @@ static void add_span(struct tl_session *s, int row) {
 
 static void load_piece(struct tl_session *s, const tl_batch *b, int at, int n) {
     s->n = n;
+    s->at = at;
+    s->total = b->n;
     s->n_want = s->n_spans = 0;
     for (int i = 0; i < n; i++) {
         int seq = b->seq ? b->seq[at + i] : 0;

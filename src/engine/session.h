@@ -43,7 +43,7 @@ struct tl_session {
     float *logits;            /* [logits_cap][n_vocab] */
     int logits_cap, n_logits;
     /* The piece being computed, row by row. */
-    int n;
+    int n, at, total;         /* rows of the piece; rows of the batch before it and in all */
     int32_t *token, *seq, *pos;
     int *want;                /* [n_want] rows of the piece */
     int n_want;
