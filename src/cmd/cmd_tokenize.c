@@ -20,7 +20,8 @@ static const tl_opt options[] = {
     {"--no-bos", NULL, TL_OPT_FLAG, AT(no_bos), 0, 0, "do not add the tokens that begin and end a text"},
     {"--ids", NULL, TL_OPT_FLAG, AT(ids), 0, 0, "only the ids, on one line"},
     {"--json", NULL, TL_OPT_FLAG, AT(json), 0, 0, "one JSON object: {\"ids\": [...], \"pieces\": [...]}"},
-    {"--decode", NULL, TL_OPT_FLAG, AT(decode), 0, 0, "the input is ids, separated by blanks or commas: write the text"},
+    {"--decode", NULL, TL_OPT_FLAG, AT(decode), 0, 0,
+     "the input is ids, separated by blanks or commas: write the text"},
     {0},
 };
 
@@ -42,7 +43,7 @@ static tl_tokenizer *open_tokenizer(const char *path, tl_gguf **g, tl_error *err
     return t;
 }
 
-/* A piece for a terminal: control characters and stray bytes as \xNN. Returns the columns it takes, a character each. */
+/* A piece for a terminal: control characters and stray bytes as \xNN. Returns the columns, one per character. */
 static int add_piece(tl_buf *b, const char *p, size_t n) {
     int columns = 0;
     for (size_t i = 0, len; i < n; i += len) {
@@ -86,7 +87,8 @@ static void add_json(const tl_tokenizer *t, const int32_t *ids, int n, tl_buf *b
     tl_buf_str(b, "\n");
 }
 
-static int encode(const tokenize_args *a, const tl_tokenizer *t, const char *text, size_t len, tl_buf *out, tl_error *err) {
+static int encode(const tokenize_args *a, const tl_tokenizer *t, const char *text, size_t len, tl_buf *out,
+                  tl_error *err) {
     int flags = (a->special ? TL_PARSE_SPECIAL : 0) | (a->no_bos ? 0 : TL_ADD_BOS);
     int n = tl_tokenizer_encode(t, text, len, flags, NULL, 0, err);
     int32_t *ids = n < 0 ? NULL : tl_alloc_n((size_t)n, sizeof *ids, "token ids", err);

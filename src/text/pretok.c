@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * pretok.c: the splitters named in pretok.def. Each is a scanner written to cut exactly as the regular expression
- * published with the model does (quoted above it; alternatives are tried from left to right, each as long as it can be);
- * tests compare them with the expressions. They look forward only, so the next piece depends on nothing before it.
+ * published with the model does (quoted above it; alternatives are tried from left to right, each as long as it can
+ * be). They look forward only, so the next piece depends on nothing before it.
  * \p{L} letters, \p{N} numbers of any script, \s the property White_Space. Bytes that are not UTF-8 are in none of
  * these classes. */
 #include <string.h>

@@ -117,7 +117,8 @@ static int finish_run(const tl_tokenizer *t, tl_merger *m, tl_sink *out, tl_erro
     return rc;
 }
 
-int tl_spm_encode(const tl_tokenizer *t, tl_merger *m, const char *p, size_t n, int prefix, tl_sink *out, tl_error *err) {
+int tl_spm_encode(const tl_tokenizer *t, tl_merger *m, const char *p, size_t n, int prefix, tl_sink *out,
+                  tl_error *err) {
     size_t total = 0;
     int rc = tl_merger_text(m, 3 * (n + 1), err);
     if (rc != TL_OK) return rc;

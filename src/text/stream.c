@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * stream.c: tl_utf8_push of tinyllm.h: text that arrives in pieces cut anywhere, released in whole characters. Between
- * calls only the start of one character is held, at most 3 bytes; so the output does not depend on where the cuts are. */
+ * calls only the start of one character is held, at most 3 bytes; so the output does not depend on the cuts. */
 #include <string.h>
 #include "base/utf8.h"
 #include "tinyllm.h"

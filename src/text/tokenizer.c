@@ -3,10 +3,10 @@
  * tokenizer.c: the functions of text.h: makes a tokenizer, takes special tokens out of a text and gives the rest to the
  * model (bpe.c, spm.c), and turns ids back into bytes.
  *
- * Special tokens: at every position the longest one wins. User-defined ones are found in every text, control and unknown
- * ones only with TL_PARSE_SPECIAL, unused ones never.
- * The space SentencePiece puts in front goes to the first stretch of ordinary text, whatever special tokens stand before
- * it, and to no other; decoding takes it away from the first piece of ordinary text. */
+ * Special tokens: at every position the longest one wins. User-defined ones are found in every text, control and
+ * unknown ones only with TL_PARSE_SPECIAL, unused ones never.
+ * The space SentencePiece puts in front goes to the first stretch of ordinary text, whatever special tokens stand
+ * before it, and to no other; decoding takes it away from the first piece of ordinary text. */
 #include <string.h>
 #include "base/utf8.h"
 #include "text/merge.h"
@@ -64,8 +64,10 @@ void tl_sink_put(tl_sink *s, int32_t id) {
     s->last = id;
 }
 
-int tl_tokenizer_encode(const tl_tokenizer *t, const char *text, size_t len, int flags, int32_t *ids, int cap, tl_error *err) {
-    if (len > INT32_MAX / 4) return tl_fail(err, TL_E_ARGUMENT, "text of %zu bytes is too long to tokenize at once", len);
+int tl_tokenizer_encode(const tl_tokenizer *t, const char *text, size_t len, int flags, int32_t *ids, int cap,
+                        tl_error *err) {
+    if (len > INT32_MAX / 4)
+        return tl_fail(err, TL_E_ARGUMENT, "text of %zu bytes is too long to tokenize at once", len);
     tl_sink out = {.ids = ids, .cap = ids ? cap : 0, .bos = -1, .last = -1};
     int add = flags & TL_ADD_BOS, all = flags & TL_PARSE_SPECIAL, prefix = t->add_space_prefix, rc = TL_OK;
     if (add && t->add_bos) out.bos = t->bos;
@@ -93,7 +95,7 @@ int tl_tokenizer_encode(const tl_tokenizer *t, const char *text, size_t len, int
     return (int)out.n;
 }
 
-/* ---- ids to text ------------------------------------------------------------------------------------------------------- */
+/* ---- ids to text ------------------------------------------------------------------------------------------------- */
 
 /* Appends to out[cap]; counts what does not fit. */
 typedef struct writer { char *out; size_t cap, n; } writer;

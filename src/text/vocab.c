@@ -119,7 +119,8 @@ static int copy_pieces(tl_tokenizer *t, const tl_vocab_source *src, tl_error *er
         at += (uint32_t)s.n + 1;
         if (s.n > t->longest) t->longest = (uint32_t)s.n;
         int32_t type = src->types ? src->types[i] : TL_TOK_NORMAL;
-        if (type < 0 || type > TL_TOK_BYTE) return tl_fail(err, TL_E_FORMAT, "token %u has the unknown type %d", i, type);
+        if (type < 0 || type > TL_TOK_BYTE)
+            return tl_fail(err, TL_E_FORMAT, "token %u has the unknown type %d", i, type);
         t->type[i] = (uint8_t)(type ? type : TL_TOK_NORMAL);   /* 0: not set */
     }
     t->at[t->n] = at;

@@ -16,7 +16,7 @@ enum tl_text_model { TL_TEXT_BPE, TL_TEXT_SPM };
 /* A text that is recognised as one token before any other rule. user: in every text, else only where asked for. */
 typedef struct tl_special { const char *p; uint32_t len; int32_t id; int user; } tl_special;
 
-/* Two neighbours that may be joined: rank says when (lowest first), made is the id of the result + 1 (0: empty slot). */
+/* Two neighbours that may be joined: rank says when (lowest first), made is the result's id + 1 (0: empty slot). */
 typedef struct tl_merge { uint32_t left, right, rank, made; } tl_merge;
 
 enum { TL_MAX_ENDS = 32 };
@@ -97,7 +97,8 @@ struct tl_merger;
 /* Text without special tokens. */
 int tl_bpe_encode(const tl_tokenizer *t, struct tl_merger *m, const char *p, size_t n, tl_sink *out, tl_error *err);
 /* prefix: put the space in front. */
-int tl_spm_encode(const tl_tokenizer *t, struct tl_merger *m, const char *p, size_t n, int prefix, tl_sink *out, tl_error *err);
+int tl_spm_encode(const tl_tokenizer *t, struct tl_merger *m, const char *p, size_t n, int prefix, tl_sink *out,
+                  tl_error *err);
 
 /* The byte a character of a byte-level BPE piece stands for, -1: none. */
 int tl_bpe_byte(int32_t cp);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * text_test.c: tokenizers on vocabularies small enough to check by hand, on a fixture with reference ids, and, where the
- * shared folder is there, on the vocabularies of published models. */
+ * text_test.c: tokenizers on vocabularies small enough to check by hand, on a fixture with reference ids, and, where
+ * the shared folder is there, on the vocabularies of published models. */
 #include "base/base.h"
 #include "model/model.h"
 #include "test.h"
@@ -10,7 +10,12 @@
 
 enum { MAX_IDS = 1 << 12 };
 
-typedef struct vocab { tl_slice piece[512]; int32_t type[512]; float score[512]; tl_slice merge[64]; tl_vocab_source src; } vocab;
+typedef struct vocab {
+    tl_slice piece[512], merge[64];
+    int32_t type[512];
+    float score[512];
+    tl_vocab_source src;
+} vocab;
 
 static tl_slice str(const char *s) { return (tl_slice){s, strlen(s)}; }
 
@@ -76,7 +81,8 @@ static void expect_ids(const tl_tokenizer *t, const char *text, int flags, const
 static void expect_text(const tl_tokenizer *t, const int32_t *ids, int n, int special, const char *want, int line) {
     char text[MAX_IDS];
     size_t len = tl_tokenizer_decode(t, ids, n, special, text, sizeof text);
-    CHECKF(len == strlen(want) && memcmp(text, want, len) == 0, "line %d: \"%.*s\" instead of \"%s\"", line, (int)len, text, want);
+    CHECKF(len == strlen(want) && memcmp(text, want, len) == 0, "line %d: \"%.*s\" instead of \"%s\"", line, (int)len,
+           text, want);
 }
 #define TEXT(t, special, want, ...) expect_text(t, (const int32_t[]){__VA_ARGS__}, \
     (int)(sizeof((int32_t[]){__VA_ARGS__}) / sizeof(int32_t)), special, want, __LINE__)
@@ -87,7 +93,8 @@ static void expect_round_trip(const tl_tokenizer *t, const char *text, size_t n,
     char *back = malloc(n + 16);
     tl_tokenizer_encode(t, text, n, flags, ids, len, NULL);
     size_t m = tl_tokenizer_decode(t, ids, len, flags & TL_PARSE_SPECIAL, back, n + 16);
-    CHECKF(m == n && memcmp(back, text, n) == 0, "\"%.*s\" becomes \"%.*s\"", (int)n, text, (int)(m < n + 16 ? m : n + 16), back);
+    CHECKF(m == n && memcmp(back, text, n) == 0, "\"%.*s\" becomes \"%.*s\"", (int)n, text,
+           (int)(m < n + 16 ? m : n + 16), back);
     free(ids);
     free(back);
 }
@@ -112,9 +119,9 @@ static void expect_split(const char *pre, const char *text, const char *want, in
 static void pretokenizers(void) {
     SPLIT("gpt-2", "it's  a 12th 'S day", "it|'s| | a| 12|th| '|S| day");
     SPLIT("gpt-2", "a \n\n b   ", "a| \n\n| b|   ");
-    SPLIT("gpt-2", "x\xC2\xA0y \xC2\xA0\xC2\xA0z", "x|\xC2\xA0|y| \xC2\xA0|\xC2\xA0|z");       /* NBSP is white space ... */
-    SPLIT("gpt-2", "x\xE2\x80\x8By\xE1\xA0\x8Ez", "x|\xE2\x80\x8B|y|\xE1\xA0\x8E|z");           /* ... U+200B and U+180E not */
-    SPLIT("gpt-2", "a\xCC\x81" "b \xC2\xBD\xE2\x85\xA7""1", "a|\xCC\x81|b| \xC2\xBD\xE2\x85\xA7""1");   /* marks; No and Nl */
+    SPLIT("gpt-2", "x\xC2\xA0y \xC2\xA0\xC2\xA0z", "x|\xC2\xA0|y| \xC2\xA0|\xC2\xA0|z");   /* NBSP is white space ... */
+    SPLIT("gpt-2", "x\xE2\x80\x8By\xE1\xA0\x8Ez", "x|\xE2\x80\x8B|y|\xE1\xA0\x8E|z");       /* ... U+200B and U+180E not */
+    SPLIT("gpt-2", "a\xCC\x81" "b \xC2\xBD\xE2\x85\xA7""1", "a|\xCC\x81|b| \xC2\xBD\xE2\x85\xA7""1");   /* No, Nl */
     SPLIT("gpt-2", "'re've'll'd'm't'x", "'re|'ve|'ll|'d|'m|'t|'|x");
     SPLIT("gpt-2", "a\xFF\xC3(b", "a|\xFF\xC3(|b");
     SPLIT("llama-bpe", "He'S 'LL we'\xC5\xBF 12345 a\tb (x)", "He|'S| '|LL| we|'\xC5\xBF| |123|45| a|\tb| (|x|)");
@@ -129,7 +136,8 @@ static void pretokenizers(void) {
 
 static void bpe_merges(void) {
     vocab *v = new_bpe("gpt-2");
-    int32_t ab = add(v, "ab", TL_TOK_NORMAL, 0), bc = add(v, "bc", TL_TOK_NORMAL, 0), abc = add(v, "abc", TL_TOK_NORMAL, 0);
+    int32_t ab = add(v, "ab", TL_TOK_NORMAL, 0), bc = add(v, "bc", TL_TOK_NORMAL, 0);
+    int32_t abc = add(v, "abc", TL_TOK_NORMAL, 0);
     int32_t aa = add(v, "aa", TL_TOK_NORMAL, 0), sp = add(v, "\xC4\xA0""a", TL_TOK_NORMAL, 0);
     add(v, "zz", TL_TOK_CONTROL, 0);
     const char *merges[] = {"b c", "a b", "ab c", "a a", "\xC4\xA0 a", "a b", "z z"};
@@ -215,7 +223,8 @@ static void special_tokens(void) {
     TEXT(t, 0, "a<call>", bos, 'a', call, eos, 99999, -5);
     TEXT(t, 1, "<s>a<call><|im_end|>", bos, 'a', again, eos);
     CHECK(tl_tokenizer_token_text(t, bos, NULL, 0) == 0);
-    CHECK(tl_tokenizer_is_end(t, eos) && tl_tokenizer_is_end(t, eot) && !tl_tokenizer_is_end(t, bos) && !tl_tokenizer_is_end(t, -1));
+    CHECK(tl_tokenizer_is_end(t, eos) && tl_tokenizer_is_end(t, eot));
+    CHECK(!tl_tokenizer_is_end(t, bos) && !tl_tokenizer_is_end(t, -1));
     CHECK(tl_tokenizer_bos(t) == bos && tl_tokenizer_eos(t) == eos && tl_tokenizer_n(t) == 264);
     tl_tokenizer_free(t);
     free(v);
@@ -235,8 +244,10 @@ static void end_tokens_by_name(void) {
 static void spm_merges(void) {
     vocab *v = new_spm();
     int32_t sp = add(v, SP, TL_TOK_NORMAL, -9), a = add(v, "a", TL_TOK_NORMAL, -9), b = add(v, "b", TL_TOK_NORMAL, -9);
-    int32_t spa = add(v, SP "a", TL_TOK_NORMAL, -3), ab = add(v, "ab", TL_TOK_NORMAL, -2), abb = add(v, "abb", TL_TOK_NORMAL, -1);
-    int32_t bb = add(v, "bb", TL_TOK_NORMAL, -2), sp2 = add(v, SP SP, TL_TOK_NORMAL, -1), user = add(v, "[" SP "]", TL_TOK_USER, 0);
+    int32_t spa = add(v, SP "a", TL_TOK_NORMAL, -3), ab = add(v, "ab", TL_TOK_NORMAL, -2);
+    int32_t abb = add(v, "abb", TL_TOK_NORMAL, -1);
+    int32_t bb = add(v, "bb", TL_TOK_NORMAL, -2), sp2 = add(v, SP SP, TL_TOK_NORMAL, -1);
+    int32_t user = add(v, "[" SP "]", TL_TOK_USER, 0);
     tl_tokenizer *t = tl_tokenizer_new(&v->src, NULL);
     int32_t bos = v->src.bos, eos = v->src.eos, nl = 3 + '\n';
     IDS(t, "", 0, -1);
@@ -381,7 +392,8 @@ static void streamed(const char *text, size_t n, const char *want) {
             CHECK(u.n >= 0 && u.n <= 3);
         }
         len += tl_utf8_push(&u, NULL, 0, 1, out + len);
-        CHECKF(len == strlen(want) && memcmp(out, want, len) == 0, "step %zu: \"%.*s\" instead of \"%s\"", step, (int)len, out, want);
+        CHECKF(len == strlen(want) && memcmp(out, want, len) == 0, "step %zu: \"%.*s\" instead of \"%s\"", step,
+               (int)len, out, want);
     }
 }
 
@@ -402,7 +414,7 @@ static void stream(void) {
     CHECK(tl_utf8_push(&u, "\xF0\x9F", 2, 0, out) == 0 && tl_utf8_push(&u, "\x98", 1, 1, out) == 3 && u.n == 0);
 }
 
-/* ---- reference ids ----------------------------------------------------------------------------------------------------- */
+/* ---- reference ids ----------------------------------------------------------------------------------------------- */
 
 static tl_tokenizer *open_vocab(const char *path, tl_gguf **g) {
     tl_error err = {0};
