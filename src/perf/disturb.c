@@ -109,4 +109,12 @@ tl_stat tl_samples_stat(const tl_samples *s) {
     return r;
 }
 
-double tl_perf_rate(const tl_stat *s) { return s->disturbed ? s->max : s->median; }
+double tl_stat_rate(const tl_stat *s) { return s->disturbed ? s->max : s->median; }
+double tl_stat_time(const tl_stat *s) { return s->disturbed ? s->min : s->median; }
+
+const char *tl_stat_note(const tl_stat *s, char *buf, size_t size) {
+    char why[64];
+    snprintf(buf, size, "%s%s", s->disturbed ? "disturbed: " : "",
+             s->disturbed ? tl_disturb_text(s->reasons, why, sizeof why) : "");
+    return buf;
+}

@@ -20,7 +20,4 @@ unsigned tl_perf_judge(const tl_disturb *begin, const tl_disturb *end, int busy_
 /* Value of a quantile 0..1 of v[0..n), which is sorted in place; between two values, the share of each. n > 0. */
 double tl_perf_quantile(double *v, int n, double q);
 
-/* What to take a measured rate for: the median, or the best where all samples were disturbed (load only slows down). */
-double tl_perf_rate(const tl_stat *s);
-
 #endif

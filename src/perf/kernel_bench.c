@@ -23,6 +23,7 @@ const tl_col tl_kernel_cols[] = {
     {"gmac_s", "GMAC/s", TL_COL_NUM, 1}, {"memory_share", "of read", TL_COL_NUM, 2},
     {"compute_share", "of peak", TL_COL_NUM, 2}, {"spread", "spread", TL_COL_NUM, 3}, {"samples", NULL, TL_COL_NUM, 0},
     {"discarded", "discarded", TL_COL_NUM, 0}, {"regime", "regime", TL_COL_TEXT, 0},
+    {"note", "", TL_COL_TEXT, 0},
 };
 const int tl_n_kernel_cols = (int)(sizeof tl_kernel_cols / sizeof *tl_kernel_cols);
 
@@ -88,11 +89,11 @@ static tl_stat measure(const bench *b, const task *t) {
 }
 
 static void measure_row(const bench *b, const task *t) {
-    char text[64];
+    char text[96];
     snprintf(text, sizeof text, "%s %dx%d, %d", t->kernel, t->rows, t->k, t->n);
     if (b->o->progress) b->o->progress(b->o->progress_user, text);
     tl_stat s = measure(b, t);
-    double seconds = s.median * t->calls;
+    double seconds = tl_stat_time(&s) * t->calls;
     int dram = t->weights && !strcmp(t->weights, "dram");
     double bandwidth = b->m && dram ? tl_machine_bandwidth(b->m, 1, (int64_t)b->weight_bytes) : 0;
     int kind = t->act == TL_ACT_Q8 ? TL_PEAK_INT8 : TL_PEAK_F32;
@@ -115,6 +116,7 @@ static void measure_row(const bench *b, const task *t) {
     tl_table_num(b->t, s.n);
     tl_table_num(b->t, s.discarded);
     tl_table_str(b->t, r.regime == TL_REGIME_UNKNOWN ? NULL : r.name);
+    tl_table_str(b->t, tl_stat_note(&s, text, sizeof text));
 }
 
 /* ---- products --------------------------------------------------------------------------------------------------- */

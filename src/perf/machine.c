@@ -221,7 +221,7 @@ static double pair_ratio(probe *p, const int *cpu, int want, int *disturbed) {
     }
     tl_stat one = tl_samples_stat(&alone), two = tl_samples_stat(&both);
     *disturbed = one.disturbed || two.disturbed;
-    return tl_perf_rate(&two) / tl_perf_rate(&one);
+    return tl_stat_rate(&two) / tl_stat_rate(&one);
 }
 
 /* The first CPU we may use with each of the next: siblings are neighbours or half the CPUs apart. */

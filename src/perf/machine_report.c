@@ -27,7 +27,7 @@ double tl_machine_bandwidth(const tl_machine *m, int threads, int64_t bytes) {
         if (!fits || r->threads > threads) continue;
         if (!best || r->threads > best->threads || (r->threads == best->threads && r->where == TL_READ_SIZE)) best = r;
     }
-    return best ? tl_perf_rate(&best->gb_s) * 1e9 : 0;
+    return best ? tl_stat_rate(&best->gb_s) * 1e9 : 0;
 }
 
 /* Name of the kernel in a level's slot, NULL: none. */
@@ -47,7 +47,7 @@ double tl_machine_peak(const tl_machine *m, const char *level, int kind, int thr
         if (strcmp(r->kernel, kernel) || r->threads > threads) continue;
         if (!best || r->threads > best->threads) best = r;
     }
-    return best ? tl_perf_rate(&best->gmac_s) * 1e9 : 0;
+    return best ? tl_stat_rate(&best->gmac_s) * 1e9 : 0;
 }
 
 /* ---- tables ----------------------------------------------------------------------------------------------------- */
@@ -66,14 +66,6 @@ static const tl_col peak_cols[] = {
     {"note", "", TL_COL_TEXT, 0},
 };
 
-/* What made the samples useless, "" if they are not. */
-static const char *note(const tl_stat *s, char *buf, size_t size) {
-    char why[64];
-    buf[0] = 0;
-    if (s->disturbed) snprintf(buf, size, "disturbed: %s", tl_disturb_text(s->reasons, why, sizeof why));
-    return buf;
-}
-
 static void add_reads(const tl_machine *m, tl_table *t) {
     char buf[96];
     for (int i = 0; i < m->n_reads; i++) {
@@ -87,7 +79,7 @@ static void add_reads(const tl_machine *m, tl_table *t) {
         tl_table_num(t, r->gb_s.spread);
         tl_table_num(t, r->gb_s.n);
         tl_table_num(t, r->gb_s.discarded);
-        tl_table_str(t, note(&r->gb_s, buf, sizeof buf));
+        tl_table_str(t, tl_stat_note(&r->gb_s, buf, sizeof buf));
     }
 }
 
@@ -102,11 +94,11 @@ static void add_peaks(const tl_machine *m, tl_table *t) {
         tl_table_num(t, r->gmac_s.max);
         tl_table_num(t, r->gmac_s.spread);
         tl_table_num(t, r->ghz);
-        tl_table_num(t, tl_perf_rate(&r->gmac_s) / r->ghz / r->threads);
+        tl_table_num(t, tl_stat_rate(&r->gmac_s) / r->ghz / r->threads);
         tl_table_num(t, r->gmac_s.n);
         tl_table_num(t, r->gmac_s.discarded);
         tl_table_str(t, r->kernel);
-        tl_table_str(t, note(&r->gmac_s, buf, sizeof buf));
+        tl_table_str(t, tl_stat_note(&r->gmac_s, buf, sizeof buf));
     }
 }
 

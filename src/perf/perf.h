@@ -59,6 +59,11 @@ typedef struct tl_stat {
     unsigned reasons;
 } tl_stat;
 tl_stat tl_samples_stat(const tl_samples *s);
+/* What to take a rate, or a time, for: the median, or the best where all samples were disturbed (load only slows). */
+double tl_stat_rate(const tl_stat *s);
+double tl_stat_time(const tl_stat *s);
+/* "disturbed: steal, other load" if all samples were, else "", into buf; returns buf. For a table's last column. */
+const char *tl_stat_note(const tl_stat *s, char *buf, size_t size);
 
 /* ---- counters of the CPU and energy ----------------------------------------------------------------------------- */
 

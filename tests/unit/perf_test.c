@@ -127,12 +127,15 @@ static void samples(void) {
     tl_stat r = tl_samples_stat(&s);
     CHECK(used == 4 && r.n == 3 && r.discarded == 1 && !r.disturbed && r.reasons == TL_DISTURB_STEAL);
     CHECK(r.median == 3 && r.min == 2 && r.max == 4 && near(r.spread, 1.0 / 3));
-    CHECK(tl_perf_rate(&r) == 3);
+    CHECK(tl_stat_rate(&r) == 3 && tl_stat_time(&r) == 3);
 
     s = (tl_samples){.want = 3, .tries = 5};   /* bounded; none quiet: all count */
     for (used = 0; tl_samples_more(&s); used++) tl_samples_add(&s, used, TL_DISTURB_OTHERS);
     r = tl_samples_stat(&s);
-    CHECK(used == 5 && r.n == 5 && r.disturbed && r.discarded == 0 && r.median == 2 && tl_perf_rate(&r) == 4);
+    CHECK(used == 5 && r.n == 5 && r.disturbed && r.discarded == 0 && r.median == 2);
+    CHECK(tl_stat_rate(&r) == 4 && tl_stat_time(&r) == 0);
+    char note[64];
+    CHECK(!strcmp(tl_stat_note(&r, note, sizeof note), "disturbed: other load"));
 
     s = (tl_samples){.want = 3, .tries = 5};   /* one quiet of five: it alone counts */
     for (used = 0; tl_samples_more(&s); used++) tl_samples_add(&s, used, used == 2 ? 0 : TL_DISTURB_OTHERS);
