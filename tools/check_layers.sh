@@ -36,19 +36,22 @@ for dir in src/*/; do
             */*) need=${inc%%/*} ;;
             *) [ -f "$(dirname "$file")/$inc" ] && continue; need=$inc ;;
         esac
-        case " $module $may " in *" $need "*) ;; *) complain "$file includes \"$inc\": $module may include: $module $may" ;; esac
+        case " $module $may " in *" $need "*) ;; *) complain "$file includes \"$inc\"; $module may include $module $may" ;; esac
     done
 done
 
 # kernels: nothing but itself. A folder of a level (arch_level) and one of an architecture stay on their own side.
 for line in $(includes $(find kernels -name '*.[ch]' -o -name '*.def')); do
     file=${line%%:*} inc=${line#*:}
-    [ -f "kernels/$inc" ] || [ -f "$(dirname "$file")/$inc" ] || complain "$file includes \"$inc\": kernels includes nothing else"
+    [ -f "kernels/$inc" ] || [ -f "$(dirname "$file")/$inc" ] ||
+        complain "$file includes \"$inc\": kernels includes nothing else"
     case $file:$inc in
         kernels/x86*:*arm*/* | kernels/arm*:*x86*/*) complain "$file includes \"$inc\": another architecture" ;;
     esac
 done
-for line in $(includes include/*.h); do complain "${line%%:*} includes \"${line#*:}\": the public header stands alone"; done
+for line in $(includes include/*.h); do
+    complain "${line%%:*} includes \"${line#*:}\": the public header stands alone"
+done
 
 for file in $(grep -rl 'case TL_TYPE_' src kernels tools include 2>/dev/null | grep '\.[ch]$'); do
     complain "$file has \"case TL_TYPE_\": a column of kernels/types.def is missing"

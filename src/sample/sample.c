@@ -47,11 +47,12 @@ static int check_options(const tl_sampler_options *o, int n_vocab, tl_error *err
     for (int i = 0; i < o->n_bias; i++) {
         const tl_logit_bias *b = &o->bias[i];
         if (b->id < 0 || b->id >= n_vocab) {
-            return tl_fail(err, TL_E_ARGUMENT, "sampler: bias for token %d, but the vocabulary has tokens 0 to %d", b->id,
-                           n_vocab - 1);
+            return tl_fail(err, TL_E_ARGUMENT, "sampler: bias for token %d; the vocabulary has tokens 0 to %d",
+                           b->id, n_vocab - 1);
         }
         if (!isfinite(b->bias)) {
-            return tl_fail(err, TL_E_ARGUMENT, "sampler: bias of token %d is %g; it must be finite", b->id, (double)b->bias);
+            return tl_fail(err, TL_E_ARGUMENT, "sampler: bias of token %d is %g; it must be finite", b->id,
+                           (double)b->bias);
         }
     }
     return TL_OK;
@@ -67,7 +68,10 @@ static int edits_on(const tl_sampler *s) {
 static int alloc_window(tl_sampler *s, tl_error *err) {
     const size_t n = (size_t)s->n_vocab;
     s->n_recent = s->o.repeat_last_n > 0 ? s->o.repeat_last_n : 0;
-    if (s->n_recent && !(s->recent = tl_alloc_n((size_t)s->n_recent, sizeof *s->recent, "sampler window", err))) return 0;
+    if (s->n_recent) {
+        s->recent = tl_alloc_n((size_t)s->n_recent, sizeof *s->recent, "sampler window", err);
+        if (!s->recent) return 0;
+    }
     for (int i = 0; i < s->n_recent; i++) s->recent[i] = -1;
     return (s->count = tl_alloc_n(n, sizeof *s->count, "sampler counts", err)) &&
            (s->seen = tl_alloc_n(n, sizeof *s->seen, "sampler counts", err)) &&
@@ -232,7 +236,8 @@ static int32_t choose(tl_sampler *s, const float *x, tl_error *err) {
     if (isnan(best)) {
         int id = 0;
         while (!isnan(x[id])) id++;
-        return tl_fail(err, TL_E_NAN, "the model gave NaN for token %d: its file is damaged, or its weights overflow", id);
+        return tl_fail(err, TL_E_NAN, "the model gave NaN for token %d: its file is damaged or its weights overflow",
+                       id);
     }
     if (best == -INFINITY) return tl_fail(err, TL_E_NAN, "no token can be drawn: every logit is -inf");
     if (s->o.temp == 0 || best == INFINITY) return find(s, x, best);
@@ -244,7 +249,8 @@ static int32_t choose(tl_sampler *s, const float *x, tl_error *err) {
 }
 
 int32_t tl_sampler_pick(tl_sampler *s, const float *logits, tl_error *err) {
-    if (!logits) return tl_fail(err, TL_E_ARGUMENT, "sampler: there are no logits: nothing was computed, or no row wanted them");
+    if (!logits)
+        return tl_fail(err, TL_E_ARGUMENT, "sampler: no logits: nothing was computed, or no row wanted them");
     const float *x = logits;
     if (s->edited) {
         memcpy(s->edited, logits, (size_t)s->n_vocab * sizeof *logits);

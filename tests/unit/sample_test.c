@@ -134,14 +134,15 @@ static void top_k_cases(void) {
 static void top_p_cases(void) {
     static const float even[4] = {1, 1, 1, 1}, steep[3] = {100, 0, -100};
     static const struct { float p; unsigned even, steep; } cases[] = {
-        {0, 1, 1}, {1e-9f, 1, 1}, {0.2f, 1, 1}, {0.25f, 1, 1}, {0.26f, 3, 1}, {0.75f, 7, 1}, {0.76f, 15, 1}, {0.999f, 15, 1},
-        {1, 15, 7}, {2, 15, 7},
+        {0, 1, 1}, {1e-9f, 1, 1}, {0.2f, 1, 1}, {0.25f, 1, 1}, {0.26f, 3, 1}, {0.75f, 7, 1}, {0.76f, 15, 1},
+        {0.999f, 15, 1}, {1, 15, 7}, {2, 15, 7},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         tl_sampler_options o = plain();
         o.top_p = cases[i].p;
         CHECKF(survivors(o, even, 4) == cases[i].even, "top_p %g of four equal", (double)cases[i].p);
-        if (cases[i].p < 1) CHECKF(survivors(o, steep, 3) == cases[i].steep, "top_p %g of a steep three", (double)cases[i].p);
+        if (cases[i].p >= 1) continue;
+        CHECKF(survivors(o, steep, 3) == cases[i].steep, "top_p %g of a steep three", (double)cases[i].p);
     }
     tl_sampler_options o = plain();
     o.top_p = 1;
@@ -151,7 +152,9 @@ static void top_p_cases(void) {
 
 static void min_p_cases(void) {
     static const float x[4] = {0, -0.5f, 0, -3};   /* probabilities relative to the best: 1, 0.607, 1, 0.05 */
-    static const struct { float p; unsigned want; } cases[] = {{0, 15}, {0.04f, 15}, {0.06f, 7}, {0.6f, 7}, {0.61f, 5}, {1, 5}};
+    static const struct { float p; unsigned want; } cases[] = {
+        {0, 15}, {0.04f, 15}, {0.06f, 7}, {0.6f, 7}, {0.61f, 5}, {1, 5},
+    };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         tl_sampler_options o = plain();
         o.min_p = cases[i].p;
@@ -346,7 +349,9 @@ static void penalties(void) {
 static void penalty_window(void) {
     static const int32_t history[] = {0, 1, 2};
     static const float x[4] = {4, 3, 2, 1};
-    static const struct { int last_n; int32_t want; } cases[] = {{0, 0}, {1, 0}, {2, 0}, {3, 3}, {4, 3}, {1000000, 3}, {-1, 3}};
+    static const struct { int last_n; int32_t want; } cases[] = {
+        {0, 0}, {1, 0}, {2, 0}, {3, 3}, {4, 3}, {1000000, 3}, {-1, 3},
+    };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         tl_sampler_options o = plain();
         o.presence_penalty = 10;
@@ -438,8 +443,14 @@ static void refused(const char *what, tl_sampler_options o) {
 
 static void options(void) {
     tl_logit_bias b;
-#define REFUSED(field, ...) do { const float v_[] = {__VA_ARGS__}; for (size_t i_ = 0; i_ < sizeof v_ / sizeof *v_; i_++) { \
-    tl_sampler_options o_ = plain(); o_.field = v_[i_]; refused(#field, o_); } } while (0)
+#define REFUSED(field, ...) do { \
+    const float v_[] = {__VA_ARGS__}; \
+    for (size_t i_ = 0; i_ < sizeof v_ / sizeof *v_; i_++) { \
+        tl_sampler_options o_ = plain(); \
+        o_.field = v_[i_]; \
+        refused(#field, o_); \
+    } \
+} while (0)
     REFUSED(temp, -1, -1e-30f, NAN, INFINITY, -INFINITY);
     REFUSED(top_p, -0.1f, NAN, INFINITY);
     REFUSED(min_p, -0.1f, 1.1f, NAN);
@@ -460,7 +471,8 @@ static void options(void) {
     refused("n_bias", o);
     o.bias = &b;
     static const struct { int32_t id; float v; const char *text; } bad[] = {
-        {-1, 1, "token -1"}, {10, 1, "token 10"}, {999999999, 1, "999999999"}, {3, NAN, "token 3"}, {3, INFINITY, "token 3"},
+        {-1, 1, "token -1"}, {10, 1, "token 10"}, {999999999, 1, "999999999"}, {3, NAN, "token 3"},
+        {3, INFINITY, "token 3"},
     };
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         b = (tl_logit_bias){bad[i].id, bad[i].v};
