@@ -48,7 +48,7 @@ INLINE void codes_q4_k(const uint8_t *p, int i, vu *w) { unpack_low4(p + AT(i), 
 #define HALF 0
 #define MIN 1
 #define BITS 4
-#define PANEL_FROM 5
+#define PANEL_FROM 13
 #include "x86/type.tmpl.h"
 
 /* ---- q5_k: scales and minima as above | 8 times: fifth bits, 1 plane, 4 planes */
@@ -77,7 +77,7 @@ INLINE void codes_q5_k(const uint8_t *p, int i, vu *w) {
 #define HALF 0
 #define MIN 1
 #define BITS 5
-#define PANEL_FROM 5
+#define PANEL_FROM 10
 #include "x86/type.tmpl.h"
 
 /* ---- q6_k: d [ROWS] fp16 | 16 int8 scales, 4 planes | 8 times: upper bits, 2 planes, 4 planes */
@@ -115,5 +115,5 @@ INLINE void codes_q6_k(const uint8_t *p, int i, vu *w) {
 #define HALF 1
 #define MIN 0
 #define BITS 6
-#define PANEL_FROM 5
+#define PANEL_FROM 12
 #include "x86/type.tmpl.h"

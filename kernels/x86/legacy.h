@@ -17,7 +17,7 @@ INLINE void codes_q4_0(const uint8_t *p, int i, vu *w) { unpack_low4(p + ROWS * 
 #define HALF 0
 #define MIN 0
 #define BITS 4
-#define PANEL_FROM 5
+#define PANEL_FROM 16
 #include "x86/type.tmpl.h"
 
 /* ---- q4_1: d [ROWS] fp16 | m [ROWS] fp16 | 4 planes */
@@ -36,7 +36,7 @@ INLINE void codes_q4_1(const uint8_t *p, int i, vu *w) { unpack_low4(p + ROWS * 
 #define HALF 0
 #define MIN 1
 #define BITS 4
-#define PANEL_FROM 5
+#define PANEL_FROM 13
 #include "x86/type.tmpl.h"
 
 /* ---- q5_0: d [ROWS] fp16 | fifth bits, 1 plane | 4 planes */
@@ -68,7 +68,7 @@ INLINE void codes_q5_0(const uint8_t *p, int i, vu *w) {
 #define HALF 0
 #define MIN 0
 #define BITS 5
-#define PANEL_FROM 5
+#define PANEL_FROM 8
 #include "x86/type.tmpl.h"
 
 /* ---- q5_1: d [ROWS] fp16 | m [ROWS] fp16 | fifth bits, 1 plane | 4 planes */
@@ -94,7 +94,7 @@ INLINE void codes_q5_1(const uint8_t *p, int i, vu *w) {
 #define HALF 0
 #define MIN 1
 #define BITS 5
-#define PANEL_FROM 5
+#define PANEL_FROM 8
 #include "x86/type.tmpl.h"
 
 /* ---- q8_0: d [ROWS] fp16 | 8 planes, with VNNI of codes + 128 */
@@ -113,5 +113,5 @@ INLINE void codes_q8_0(const uint8_t *p, int i, vu *w) { unpack_8(p + ROWS * 2, 
 #define HALF 0
 #define MIN 0
 #define BITS 8
-#define PANEL_FROM 5
+#define PANEL_FROM 17
 #include "x86/type.tmpl.h"

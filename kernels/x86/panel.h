@@ -23,7 +23,7 @@
 
 /* Tokens whose integer sums are interleaved: as many as registers allow beside 8 vectors of codes. */
 #ifndef GROUP
-#define GROUP (ROWS == 16 ? 4 : 2)
+#define GROUP (ROWS == 16 ? 8 : VNNI ? 4 : 1)
 #endif
 /* Codes with an offset: signed ones are unsigned ones + 128 with VNNI and stay signed without. */
 #define HAS_ZERO(has_min, bits) (!(has_min) && (VNNI || (bits) < 8))

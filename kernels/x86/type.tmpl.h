@@ -50,6 +50,7 @@ INLINE void FN(fused, TYPE)(const int T, const tl_gemm_args *a, const uint8_t *g
         CAT(scales_, TYPE)(group, scale, min);
         for (int b = 0; b < BLOCKS; b++, i++, terms += (1 + HALF) * TERM_BYTES) {
             vu w[8];
+            prefetch(group + b * (PACKED / BLOCKS) + AHEAD, PACKED / BLOCKS);
             CAT(codes_, TYPE)(group, b, w);
             add_block(T, acc, w, scale + b * (1 + HALF), min + b * (1 + HALF), act_at(x, i), terms, HALF, MIN, BITS);
         }
