@@ -102,7 +102,7 @@ static int check_fit(const run *r, tl_error *err) {
 
 /* Adds bytes to the text and prints what is complete; end: nothing follows. Sets finish when a stop text appears. */
 static int show(run *r, const char *bytes, int n, int end, tl_error *err) {
-    char whole[PIECE + 4 * 3];
+    char whole[3 * PIECE + 3];
     size_t at = r->text.n;
     size_t len = tl_utf8_push(&r->utf8, bytes, (size_t)n, end, whole);
     if (r->stopped) return TL_OK;
