@@ -47,17 +47,12 @@ static tl_merge *merge_slot(const tl_tokenizer *t, uint32_t left, uint32_t right
     return NULL;
 }
 
-/* Enters merge number rank, whose parts and result are id[0..2]. All must be there. A pair that would make anything but
- * ordinary text is left out, so no text can be merged into a control token. */
-static int add_merge(tl_tokenizer *t, tl_slice s, uint32_t rank, const int32_t *id, tl_error *err) {
-    int text = 1;
-    for (int i = 0; i < 3; i++) {
-        if (id[i] < 0)
-            return tl_fail(err, TL_E_FORMAT, "merge %u \"%.*s\" needs pieces that are not in the vocabulary", rank,
-                           (int)(s.n < 80 ? s.n : 80), s.n ? s.p : "");
-        text &= tl_is_text(t, (uint32_t)id[i]);
-    }
-    if (!text) return TL_OK;
+/* Enters merge number rank, whose parts and result are id[0..2]. A pair whose parts or result the vocabulary lacks can
+ * never be applied and is left out (files cut down from larger ones have such), as is one that would make anything but
+ * ordinary text, so no text can be merged into a control token. */
+static int add_merge(tl_tokenizer *t, uint32_t rank, const int32_t *id, tl_error *err) {
+    for (int i = 0; i < 3; i++)
+        if (id[i] < 0 || !tl_is_text(t, (uint32_t)id[i])) return TL_OK;
     tl_merge *m = merge_slot(t, (uint32_t)id[0], (uint32_t)id[1]);
     if (!m) return tl_fail(err, TL_E_FORMAT, "the vocabulary's merges are made to collide in a hash table");
     if (m->made == 0) *m = (tl_merge){(uint32_t)id[0], (uint32_t)id[1], rank, (uint32_t)id[2] + 1};
@@ -91,7 +86,7 @@ static int add_merges(tl_tokenizer *t, const tl_slice *merge, uint32_t n, tl_err
         for (; from + k < n && 3 * k + 3 <= TL_FIND_MAX && used <= MAX_SPELLED; k++)
             used += cut_merge(merge[from + k], text + used, part + 3 * k);
         tl_pieces_find(t, part, id, (int)(3 * k));
-        for (uint32_t i = 0; i < k && rc == TL_OK; i++) rc = add_merge(t, merge[from + i], from + i, id + 3 * i, err);
+        for (uint32_t i = 0; i < k && rc == TL_OK; i++) rc = add_merge(t, from + i, id + 3 * i, err);
         from += k;
     }
     return rc;
