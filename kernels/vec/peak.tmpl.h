@@ -47,8 +47,8 @@
     }
 
 /* Defines uint64_t fn(const void *p, size_t bytes) that reads with vectors V of whole words. Four neighbouring pages
- * are walked at once: the hardware fetches ahead within a page, and one page at a time leaves a third of the bandwidth
- * that a core can have unused. What is left behind the last four pages is read in one line. */
+ * are walked at once: the hardware fetches ahead within a page, and one page at a time gives a core only
+ * about three quarters of the bandwidth. What is left behind the last four pages is read in one line. */
 #define READ_ACCS 8
 #define READ_PAGE 4096
 #define READ_ADD(j, from)                                                \
