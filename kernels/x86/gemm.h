@@ -3,9 +3,10 @@
  * gemm.h: all matrix products of one x86 level; a level's gemm.c sets the parameters and includes this once.
  *   LEVEL  name of the level;  ROWS, VNNI  as in simd.h
  *
- * Weights are packed by groups of ROWS rows, a lane of a vector for each (planes.h, legacy.h, kquants.h). Few tokens are
- * multiplied straight from the packed form (type.tmpl.h), many through panels (panel.h). Types without a packed form are
- * expanded from the file's rows (generic.h). An output is the same sequence of float operations on every path. */
+ * Weights are packed by groups of ROWS rows, a lane of a vector for each (planes.h, legacy.h, kquants.h). Few tokens
+ * are multiplied straight from the packed form (type.tmpl.h), many through panels (panel.h). Types without a packed
+ * form are expanded from the file's rows (generic.h). An output is the same sequence of float operations on every
+ * path: add_block in panel.h. A new type is a section in legacy.h or kquants.h and a row at the end of this file. */
 #define CAT_(a, b) a##b
 #define CAT(a, b) CAT_(a, b)
 #define FN_(kind, type, rows, level) tl_##kind##_##type##_r##rows##_##level

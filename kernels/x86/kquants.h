@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * kquants.h: the types with blocks of 256, eight times 32. Layout of a packed block of ROWS rows (planes: planes.h), file
- * layout: types/. Packing goes through the codes of 32 elements as bytes. */
+ * kquants.h: the types with blocks of 256, eight times 32. Layout of a packed block of ROWS rows (planes: planes.h);
+ * the file's layout is in types/. Packing goes through the codes of 32 elements as bytes. */
 
 /* Elements 32i..32i+31 of q4_k or the low 4 bits of q5_k. */
 static void codes_k4(const uint8_t *qs, int i, uint8_t *c) {

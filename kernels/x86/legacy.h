@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * legacy.h: the types with blocks of 32. Layout of a packed block of ROWS rows (planes: planes.h), file layout: types/. */
+ * legacy.h: the types with blocks of 32. Layout of a packed block of ROWS rows (planes: planes.h); the file's layout is
+ * in types/. */
 
 /* ---- q4_0: d [ROWS] fp16 | 4 planes */
 static void pack_q4_0(const uint8_t *src, uint8_t *dst, int r) {

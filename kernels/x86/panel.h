@@ -16,15 +16,14 @@
 
 #define PANEL_BLOCK(half, min) (VBYTES * (8 + (1 + (half)) * (1 + (min))))
 #define TERM_BYTES (TL_ACT_TILE * 4)
-/* Panels in flight share each tile of activations while it is in L1/L2. Scratch: k/32 * 2 * TERM_BYTES = 4k bytes of terms,
- * then panels of at most k/32 * PANEL_BLOCK(1, 1) = 24k (ROWS 16) or 12k bytes: 4k + 2*24k or 4k + 4*12k of 64k. */
+/* Panels in flight share each tile of activations while it is in L1/L2. Scratch: k/32 * 2 * TERM_BYTES = 4k bytes of
+ * terms, then panels of at most k/32 * PANEL_BLOCK(1, 1) = 24k (ROWS 16) or 12k bytes, in all 52k of the 64k there. */
 #define PANELS (32 / ROWS)
 #define PANELS_AT(a) ((uint8_t *)(a)->scratch + (size_t)(a)->k / 32 * 2 * TERM_BYTES)
 
-/* Tokens whose integer sums are interleaved: as many as registers allow beside 8 vectors of codes. */
-#ifndef GROUP
+/* Tokens whose integer sums are interleaved (measured; more than 8 fill the registers). */
 #define GROUP (ROWS == 16 ? 8 : VNNI ? 4 : 1)
-#endif
+
 /* Codes with an offset: signed ones are unsigned ones + 128 with VNNI and stay signed without. */
 #define HAS_ZERO(has_min, bits) (!(has_min) && (VNNI || (bits) < 8))
 
@@ -61,16 +60,19 @@ INLINE void tile_terms(void *terms, act_tile x, int tokens, int blocks, int zero
         }
     }
 }
-INLINE void act_terms(void *terms, act_tile x, int blocks, int zero, int half, int has_min) {
-    if (zero == 0 && !(has_min && half)) return;
-    if (x.tokens == TL_ACT_TILE) tile_terms(terms, x, TL_ACT_TILE, blocks, zero, half, has_min);
-    else tile_terms(terms, x, x.tokens, blocks, zero, half, has_min);
+static __attribute__((noinline)) void act_terms(void *terms, act_tile x, int blocks, int zero, int half, int has_min) {
+    if (has_min ? !half : !zero) return;
+    if (has_min) tile_terms(terms, x, x.tokens, blocks, 0, 1, 1);
+    else if (half && x.tokens == TL_ACT_TILE) tile_terms(terms, x, TL_ACT_TILE, blocks, zero, 1, 0);
+    else if (half) tile_terms(terms, x, x.tokens, blocks, zero, 1, 0);
+    else if (x.tokens == TL_ACT_TILE) tile_terms(terms, x, TL_ACT_TILE, blocks, zero, 0, 0);
+    else tile_terms(terms, x, x.tokens, blocks, zero, 0, 0);
 }
 
-/* One block of 32 k of all rows into the accumulators of T tokens, GROUP at a time: a sum of products waits 5 cycles for
- * the one before it, so independent sums are interleaved. terms: of the first token, for this block. */
-INLINE void add_block(const int T, vf *acc, const vu *w, const vf *scale, const vf *min, act_block a, const uint8_t *terms,
-                      int half, int has_min, int bits) {
+/* One block of 32 k of all rows into the accumulators of T tokens, GROUP at a time: a sum of products waits 5 cycles
+ * for the one before it, so independent sums are interleaved. terms: of the first token, for this block. */
+INLINE void add_block(const int T, vf *acc, const vu *w, const vf *scale, const vf *min, act_block a,
+                      const uint8_t *terms, int half, int has_min, int bits) {
     const int G = T < GROUP ? T : GROUP;
     UNROLL for (int t = 0; t < T; t += G) {
         UNROLL for (int h = 0; h <= half; h++) {

@@ -8,8 +8,8 @@
  *   +2 bits  2 planes; plane g/4: bits 8b+2(g%4).. = upper bits of element 4g+b
  *   8 bits   8 planes; plane g: byte b = element 4g+b
  *
- * so that vector g, elements 4g..4g+3 of every row, is a shift and a mask away, with no shuffle. Packing takes 32 codes of
- * one row, one byte each. */
+ * so that vector g, elements 4g..4g+3 of every row, is a shift and a mask away, with no shuffle. Packing takes 32 codes
+ * of one row, one byte each. */
 #define REP4 0x01010101u
 
 INLINE void put_u16(uint8_t *dst, int r, const uint8_t *src) { memcpy(dst + r * 2, src, 2); }

@@ -31,8 +31,8 @@ INLINE vu load_v(const void *p) { vu x; memcpy(&x, p, VBYTES); return x; }
 INLINE vf load_vf(const void *p) { vf x; memcpy(&x, p, VBYTES); return x; }
 INLINE void store_v(void *p, vu x) { memcpy(p, &x, VBYTES); }
 INLINE void store_vf(void *p, vf x) { memcpy(p, &x, VBYTES); }
-/* Weights that are read once, in order, are asked for this many bytes ahead: more lines under way than the hardware's own
- * prefetcher keeps (measured: +20 to 30 % of read speed on Sapphire Rapids; 4 to 12 KB are equal). Never faults. */
+/* Weights that are read once, in order, are asked for this many bytes ahead: more lines under way than the hardware's
+ * own prefetcher keeps (measured: +20 to 30 % read speed on Sapphire Rapids; 4 to 12 KB are equal). Never faults. */
 #define AHEAD 4096
 INLINE void prefetch(const uint8_t *p, int bytes) {
     UNROLL for (int i = 0; i < bytes; i += 64) _mm_prefetch((const char *)p + i, _MM_HINT_T0);
@@ -46,8 +46,9 @@ INLINE vf fma_v(vf a, vf b, vf c) { return (vf)_mm512_fmadd_ps((__m512)a, (__m51
 INLINE vf fma_1(float a, vf b, vf c) { return (vf)_mm512_fmadd_ps(_mm512_set1_ps(a), (__m512)b, (__m512)c); }
 /* ROWS fp16 values. */
 INLINE vf load_f16(const void *p) { return (vf)_mm512_cvtph_ps(_mm256_loadu_si256(p)); }
-/* acc + the 4 products of unsigned w and signed a in each lane, exact. In assembly because gcc 12 does not fold the
- * broadcast into the operand of this intrinsic, which costs a fifth of the speed. */
+/* acc + the 4 products of unsigned w and signed a in each lane, exact. In assembly because gcc 12 does not fold
+ * the broadcast into the operand of this intrinsic (a fifth of the speed), volatile because it would undo the order of
+ * interleaved sums. */
 INLINE vi dot_4(vi acc, vu w, const int8_t *a) {
 #ifdef __clang__
     return (vi)_mm512_dpbusd_epi32((__m512i)acc, (__m512i)w, (__m512i)set1(a));

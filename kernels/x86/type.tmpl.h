@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
  * type.tmpl.h: the kernels of one tensor type, included once per type. Parameters (undefined again at the end):
- *   TYPE        name; these must exist: pack_TYPE(src, dst, r), one row's block into a packed block; scales_TYPE(p, s, m),
- *               all scales and minima of a packed block; codes_TYPE(p, i, w), its i-th 32 elements as 8 vectors
- *   ELEMS, BYTES  of a block in a file; ROWS * BYTES is the packed block
+ *   TYPE        name; these must exist: pack_TYPE(src, dst, r), a block of one row into place r of a packed block;
+ *               scales_TYPE(p, s, m), all scales and minima of a packed block; codes_TYPE(p, i, w), its i-th 32 elements
+ *               as 8 vectors
+ *   ELEMS       of a block
+ *   BYTES       of a block in a file; the packed block has ROWS * BYTES
  *   ZERO        code that stands for 0 (only with MIN 0)
  *   HALF, MIN   as in panel.h
  *   BITS        as in simd.h: 4, 5, 6 or 8
