@@ -140,7 +140,9 @@ size_t tl_utf8_push(tl_utf8_stream *u, const char *bytes, size_t n, int end, cha
 
 typedef struct tl_session tl_session;
 
-enum { TL_KV_TYPE_F16, TL_KV_TYPE_F32 };
+/* Types of cached keys and values. Q8_0 (8.5 bits a value) and Q4_0 (4.5 bits) hold 32 values with one scale: an error
+ * of at most 1/254 and 1/8 of their largest magnitude. They need heads of a multiple of 32 values. */
+enum { TL_KV_TYPE_F16, TL_KV_TYPE_F32, TL_KV_TYPE_Q8_0, TL_KV_TYPE_Q4_0 };
 
 typedef struct tl_session_options {
     int n_ctx;               /* positions per sequence; 0: the model's trained context, at most 4096 */

@@ -118,19 +118,22 @@ typedef struct tl_gemm {
 /* ---- attention and the KV cache's form --------------------------------------------------------------------------------- */
 
 /* A page holds TL_KV_PAGE consecutive positions of one sequence, starting at a multiple of TL_KV_PAGE, for one layer
- * and one kv head: K transposed [hd][TL_KV_PAGE] (lanes are positions: no horizontal sums), V as [TL_KV_PAGE][hd].
- * hd is a multiple of 16, at most TL_HD_MAX. Pages are 64-byte aligned. */
+ * and one kv head. K is transposed, [hd][TL_KV_PAGE] (lanes are positions: no horizontal sums), V is [TL_KV_PAGE][hd];
+ * of f16 or f32, or quantized with a scale for every 32 values of a position (kv_block.h). hd is a multiple of 16 and of
+ * the type's block, at most TL_HD_MAX. Pages are 64-byte aligned. Scores of quantized K are integer products with the
+ * query quantized likewise to 8 bits: exact within 32 dimensions. NaN and Inf reach the results of all who see them. */
 #define TL_KV_PAGE 64
 #define TL_HD_MAX 512
-enum { TL_KV_F16, TL_KV_F32, TL_N_KV };
+enum { TL_KV_F16, TL_KV_F32, TL_KV_Q8_0, TL_KV_Q4_0, TL_N_KV };
 
 /* One step of online softmax: adds a page to the running state of nq queries that share its kv head.
  * For query i the visible positions of the page are lo[i] <= p < hi[i] (page-relative; hi <= lo: page skipped).
  * Each query's arithmetic is independent of nq and of its index. Initial state: m = -INFINITY, s = 0, acc = 0. */
 typedef struct tl_attn_args {
-    const float *q;          /* [nq][hd], already scaled (1/sqrt(hd) or the model's own factor) */
+    const void *q;           /* [nq] queries as put_q wrote them, hd floats apart */
     int nq, hd;
     const void *k, *v;       /* one page each, in the form of the table slot called */
+    const void *next;        /* the K page, its V behind it, that will be read next: fetched ahead; NULL: not known */
     const int32_t *lo, *hi;  /* [nq] */
     float *m, *s;            /* [nq] running maximum and sum of exp(score - m) */
     float *acc;              /* [nq][hd] running sum of exp(score - m) * v */
@@ -139,11 +142,17 @@ typedef struct tl_attn_args {
 } tl_attn_args;
 
 typedef struct tl_kv_ops {
-    int bytes_per_page_row;  /* bytes per element (2, 4): a K or V page has hd * TL_KV_PAGE of them */
+    const char *name;        /* of the type: "f16" */
+    int elems, bytes;        /* of one block of a position's values */
+    void (*put_q)(void *dst, const float *q, int hd);   /* q scaled already (1/sqrt(hd) or the model's own factor) */
     void (*put_k)(void *page, const float *k, int hd, int at);   /* writes position at (0..TL_KV_PAGE-1) */
     void (*put_v)(void *page, const float *v, int hd, int at);
     void (*attn)(const tl_attn_args *);
 } tl_kv_ops;
+/* Bytes of a K page, and of a V page. */
+static inline size_t tl_kv_page_bytes(const tl_kv_ops *ops, int hd) {
+    return (size_t)(hd / ops->elems) * (size_t)ops->bytes * TL_KV_PAGE;
+}
 
 /* ---- measuring the machine ---------------------------------------------------------------------------------------- */
 
@@ -185,7 +194,7 @@ typedef struct tl_kernels {
     tl_kv_ops kv[TL_N_KV];
 
     tl_peak peak[TL_N_PEAKS];   /* run NULL: the level, or this CPU, has no instruction for it */
-    /* Reads every byte (a multiple of 1024, 64-byte aligned) once, in rising order. The value depends on all of them. */
+    /* Reads every byte (a multiple of 1024, 64-byte aligned) once. The value depends on all of them. */
     uint64_t (*read_sum)(const void *p, size_t bytes);
     /* Additions of which each waits for the one before: returns the cycles they take. */
     int64_t (*cycles)(int64_t loops);

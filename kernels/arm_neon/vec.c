@@ -4,6 +4,7 @@
  * templates in kernels/vec are made of. 32 registers: 24 sums of attention, 4 loaded vectors, one broadcast. */
 #include <arm_neon.h>
 #include <stdint.h>
+#include <string.h>
 
 #define W 4
 #define QB 6
@@ -33,6 +34,12 @@ static inline float hmax(float32x4_t v) { return vmaxvq_f32(v); }
 static inline float32x4_t ld_f16(const uint16_t *p) { return vcvt_f32_f16(vreinterpret_f16_u16(vld1_u16(p))); }
 static inline float32x4_t ld_bf16(const uint16_t *p) { return vreinterpretq_f32_u32(vshll_n_u16(vld1_u16(p), 16)); }
 static inline void st_f16(uint16_t *p, float32x4_t v) { vst1_u16(p, vreinterpret_u16_f16(vcvt_f16_f32(v))); }
+
+static inline int32x4_t ld_s8(const void *p) {
+    uint32_t four;
+    memcpy(&four, p, 4);
+    return vmovl_s16(vget_low_s16(vmovl_s8(vcreate_s8(four))));
+}
 
 static inline float32x4_t dup_even(float32x4_t v) { return vtrn1q_f32(v, v); }
 static inline float32x4_t dup_odd(float32x4_t v) { return vtrn2q_f32(v, v); }
@@ -64,6 +71,29 @@ static inline void round_block(const float *x, float id, int8_t *q, int16_t *s) 
         vst1q_s8(q + 16 * h, v);
         s[h] = vaddlvq_s8(v);
     }
+}
+
+#include "vec/math.tmpl.h"
+
+/* A vector is 4 dimensions of 4 positions. Products of signed codes are summed in int16 over two vectors, of up to 127 *
+ * 127 each. */
+INLINE vi dot_32(const vu *k, const int8_t *q, int32_t sum, int bits) {
+    const int8x16_t offset = vdupq_n_s8(bits == 8 ? -128 : 0);
+    int32x4_t lo = vdupq_n_s32(0), hi = lo;   /* positions 0, 0, 1, 1 and 2, 2, 3, 3 */
+    for (int g = 0; g < 8; g += 2) {
+        int8x16_t s[2], x[2];
+        for (int i = 0; i < 2; i++) {
+            int32_t four;
+            memcpy(&four, q + 4 * (g + i), 4);
+            x[i] = vreinterpretq_s8_s32(vdupq_n_s32(four));
+            s[i] = veorq_s8(vreinterpretq_s8_u32((uint32x4_t)k[g + i]), offset);
+        }
+        const int16x8_t low = vmlal_s8(vmull_s8(vget_low_s8(s[0]), vget_low_s8(x[0])), vget_low_s8(s[1]),
+                                       vget_low_s8(x[1]));
+        lo = vpadalq_s16(lo, low);
+        hi = vpadalq_s16(hi, vmlal_high_s8(vmull_high_s8(s[0], x[0]), s[1], x[1]));
+    }
+    return (vi)vpaddq_s32(lo, hi) - (bits == 8 ? 0 : 8 * sum);
 }
 
 #define FILL tl_fill_neon_vec

@@ -6,32 +6,37 @@
 #include <math.h>
 #include <string.h>
 #include "half.h"
+#include "kv_block.h"
 #include "scalar/scalar.h"
 
 /* ---- activations ------------------------------------------------------------------------------------------------- */
+
+/* Codes of 32 values and their sums by halves; returns the scale. */
+static float quantize_block(const float *x, int8_t *q, int16_t *s) {
+    uint32_t top = 0;   /* magnitudes compare like their bit patterns, NaN above all */
+    for (int i = 0; i < 32; i++) {
+        uint32_t u = tl_f32_bits(x[i]) & 0x7fffffff;
+        if (u > top) top = u;
+    }
+    const float amax = tl_f32_from_bits(top), id = 127.0f / amax;
+    memset(q, 0, 32);
+    s[0] = s[1] = 0;
+    if (top >= 0x7f800000) return NAN;
+    if (!isfinite(id)) return 0;   /* amax = 0 and most denormals */
+    for (int i = 0; i < 32; i++) {
+        q[i] = (int8_t)lrintf(x[i] * id);
+        s[i / 16] = (int16_t)(s[i / 16] + q[i]);
+    }
+    return amax / 127.0f;
+}
 
 static void quantize_q8(const float *x, int k, void *act, int n, int t) {
     const int tile = t / TL_ACT_TILE, tn = tl_act_tile_n(n, tile), at = t % TL_ACT_TILE;
     uint8_t *block = (uint8_t *)act + tl_act_tile_at(k, tile);
     for (int b = 0; b < k / 32; b++, x += 32, block += tn * TL_ACT_Q8_BYTES) {
-        int8_t *q = (int8_t *)block + at * 32;
         float *d = (float *)(block + tn * 32) + at, *ds = d + tn;
         int16_t *s = (int16_t *)(block + tn * 40) + 2 * at;
-        uint32_t top = 0;   /* magnitudes compare like their bit patterns, NaN above all */
-        for (int i = 0; i < 32; i++) {
-            uint32_t u = tl_f32_bits(x[i]) & 0x7fffffff;
-            if (u > top) top = u;
-        }
-        const float amax = tl_f32_from_bits(top), id = 127.0f / amax;
-        memset(q, 0, 32);
-        s[0] = s[1] = 0;
-        *d = *ds = top >= 0x7f800000 ? NAN : 0;
-        if (top >= 0x7f800000 || !isfinite(id)) continue;   /* id overflows for amax = 0 and for most denormals */
-        for (int i = 0; i < 32; i++) {
-            q[i] = (int8_t)lrintf(x[i] * id);
-            s[i / 16] = (int16_t)(s[i / 16] + q[i]);
-        }
-        *d = amax / 127.0f;
+        *d = quantize_block(x, (int8_t *)block + at * 32, s);
         *ds = *d * (float)(s[0] + s[1]);
     }
 }
@@ -109,20 +114,91 @@ static void put_v_f32(void *page, const float *v, int hd, int at) {
     memcpy((float *)page + at * hd, v, (size_t)hd * sizeof *v);
 }
 
-static float kv_at(const void *page, int i, int f16) {
-    return f16 ? tl_f16_to_f32(((const uint16_t *)page)[i]) : ((const float *)page)[i];
+static void put_q_f32(void *dst, const float *q, int hd) { memcpy(dst, q, (size_t)hd * sizeof *q); }
+
+static void put_q_q8(void *dst, const float *q, int hd) {
+    tl_kv_query *x = dst;
+    for (int b = 0; b < hd / 32; b++) {
+        int16_t s[2];
+        x[b].d = quantize_block(q + b * 32, x[b].q, s);
+        x[b].sum = s[0] + s[1];
+    }
+}
+
+/* -8 is the value of largest magnitude: the range that has one code more. */
+static float quantize_q4_0(const float *x, int8_t *q) {
+    float top = 0, d;
+    int bad = 0;
+    for (int i = 0; i < 32; i++) {
+        if (fabsf(x[i]) > fabsf(top) || x[i] == -fabsf(top)) top = x[i];
+        bad |= !isfinite(x[i]);
+    }
+    d = top / -8;
+    memset(q, 0, 32);
+    if (bad) return NAN;
+    if (!isfinite(1 / d)) return 0;
+    for (int i = 0; i < 32; i++) q[i] = (int8_t)fminf(rintf(x[i] * (1 / d)), 7);
+    return d;
+}
+
+static void put_quantized(void *page, const float *x, int hd, int at, int bits,
+                          void (*store)(void *page, int section, int at, const int8_t *q, float scale, int bits)) {
+    for (int b = 0; b < hd / 32; b++) {
+        int8_t q[32];
+        int16_t s[2];
+        const float d = bits == 8 ? quantize_block(x + b * 32, q, s) : quantize_q4_0(x + b * 32, q);
+        store(page, b, at, q, d, bits);
+    }
+}
+
+static void put_k_q8_0(void *page, const float *k, int hd, int at) { put_quantized(page, k, hd, at, 8, tl_kv_store_k); }
+static void put_v_q8_0(void *page, const float *v, int hd, int at) { put_quantized(page, v, hd, at, 8, tl_kv_store_v); }
+static void put_k_q4_0(void *page, const float *k, int hd, int at) { put_quantized(page, k, hd, at, 4, tl_kv_store_k); }
+static void put_v_q4_0(void *page, const float *v, int hd, int at) { put_quantized(page, v, hd, at, 4, tl_kv_store_v); }
+
+static int is_quantized(int kv) { return kv == TL_KV_Q8_0 || kv == TL_KV_Q4_0; }
+
+/* Element i of a page of floats. */
+static float float_at(const void *page, int i, int kv) {
+    return kv == TL_KV_F16 ? tl_f16_to_f32(((const uint16_t *)page)[i]) : ((const float *)page)[i];
+}
+
+/* Score of query i at position p. */
+static float score(const tl_attn_args *a, int i, int p, int kv) {
+    const float *q = (const float *)a->q + i * a->hd;
+    const tl_kv_query *x = (const void *)q;
+    float s = 0;
+    for (int d = 0; d < a->hd && !is_quantized(kv); d++) s += q[d] * float_at(a->k, d * TL_KV_PAGE + p, kv);
+    for (int b = 0; b < a->hd / 32 && is_quantized(kv); b++, x++) {
+        float scale;
+        int8_t k[32];
+        int32_t sum = 0;
+        tl_kv_load_k(a->k, b, p, k, &scale, kv == TL_KV_Q8_0 ? 8 : 4);
+        for (int d = 0; d < 32; d++) sum += k[d] * x->q[d];
+        s += (float)sum * (scale * x->d);
+    }
+    return s;
+}
+
+/* acc += w * V[p] */
+static void add_value(const tl_attn_args *a, float *acc, float w, int p, int kv) {
+    for (int d = 0; d < a->hd && !is_quantized(kv); d++) acc[d] += w * float_at(a->v, p * a->hd + d, kv);
+    for (int b = 0; b < a->hd / 32 && is_quantized(kv); b++) {
+        float scale;
+        int8_t v[32];
+        tl_kv_load_v(a->v, b, p, v, &scale, kv == TL_KV_Q8_0 ? 8 : 4);
+        for (int d = 0; d < 32; d++) acc[b * 32 + d] += w * scale * v[d];
+    }
 }
 
 /* What scores are taken relative to: 0 instead of -inf, so that exp(-inf - ref) is 0 and a NaN stays one. */
 static float reference(float m) { return m == -INFINITY ? 0 : m; }
 
 /* One query. Only positions lo <= p < hi are read. A NaN score that max drops comes back through its weight. */
-static void attn_one(const tl_attn_args *a, int i, int lo, int hi, int f16) {
-    const float *q = a->q + i * a->hd;
+static void attn_one(const tl_attn_args *a, int i, int lo, int hi, int kv) {
     float *w = a->scratch + i * TL_KV_PAGE, *acc = a->acc + i * a->hd, m = a->m[i];
     for (int p = lo; p < hi; p++) {
-        float dot = 0;
-        for (int d = 0; d < a->hd; d++) dot += q[d] * kv_at(a->k, d * TL_KV_PAGE + p, f16);
+        const float dot = score(a, i, p, kv);
         w[p] = a->softcap > 0 ? a->softcap * tanhf(dot / a->softcap) : dot;
         m = fmaxf(m, w[p]);
     }
@@ -132,21 +208,23 @@ static void attn_one(const tl_attn_args *a, int i, int lo, int hi, int f16) {
     for (int p = lo; p < hi; p++) {
         w[p] = expf(w[p] - reference(m));
         s += w[p];
-        for (int d = 0; d < a->hd; d++) acc[d] += w[p] * kv_at(a->v, p * a->hd + d, f16);
+        add_value(a, acc, w[p], p, kv);
     }
     a->m[i] = m;
     a->s[i] = s;
 }
 
-static void attn(const tl_attn_args *a, int f16) {
+static void attn(const tl_attn_args *a, int kv) {
     for (int i = 0; i < a->nq; i++) {
         const int lo = a->lo[i] > 0 ? a->lo[i] : 0, hi = a->hi[i] < TL_KV_PAGE ? a->hi[i] : TL_KV_PAGE;
-        if (lo < hi) attn_one(a, i, lo, hi, f16);
+        if (lo < hi) attn_one(a, i, lo, hi, kv);
     }
 }
 
-static void attn_f16(const tl_attn_args *a) { attn(a, 1); }
-static void attn_f32(const tl_attn_args *a) { attn(a, 0); }
+static void attn_f16(const tl_attn_args *a) { attn(a, TL_KV_F16); }
+static void attn_f32(const tl_attn_args *a) { attn(a, TL_KV_F32); }
+static void attn_q8_0(const tl_attn_args *a) { attn(a, TL_KV_Q8_0); }
+static void attn_q4_0(const tl_attn_args *a) { attn(a, TL_KV_Q4_0); }
 
 static void attn_finish(float *out, const float *acc, float s, int hd) {
     for (int d = 0; d < hd; d++) out[d] = s == 0 ? 0 : acc[d] / s;
@@ -171,6 +249,8 @@ void tl_scalar_fill_vec(tl_kernels *k) {
     k->log_sum_exp = log_sum_exp;
     k->attn_finish = attn_finish;
     k->attn_merge = attn_merge;
-    k->kv[TL_KV_F16] = (tl_kv_ops){2, put_k_f16, put_v_f16, attn_f16};
-    k->kv[TL_KV_F32] = (tl_kv_ops){4, put_k_f32, put_v_f32, attn_f32};
+    k->kv[TL_KV_F16] = (tl_kv_ops){"f16", 1, 2, put_q_f32, put_k_f16, put_v_f16, attn_f16};
+    k->kv[TL_KV_F32] = (tl_kv_ops){"f32", 1, 4, put_q_f32, put_k_f32, put_v_f32, attn_f32};
+    k->kv[TL_KV_Q8_0] = (tl_kv_ops){"q8_0", 32, 34, put_q_q8, put_k_q8_0, put_v_q8_0, attn_q8_0};
+    k->kv[TL_KV_Q4_0] = (tl_kv_ops){"q4_0", 32, 18, put_q_q8, put_k_q4_0, put_v_q4_0, attn_q4_0};
 }

@@ -10,10 +10,12 @@
  *   vmax vmin              a NaN in the second argument wins
  *   hsum hmax              over the lanes, in one fixed order
  *   ld_f16 ld_bf16 st_f16  W 16-bit floats (uint16_t) to and from W floats
+ *   ld_s8                  W signed bytes as W int32
  *   dup_even dup_odd       lanes 0 0 2 2 .. and 1 1 3 3 ..
  *   swap_pairs             lanes 1 0 3 2 ..
  *   unzip(a, b, &e, &o)    even and odd elements of the 2W floats a, b
- *   top_bits round_block   see vec.tmpl.h */
+ *   top_bits round_block   see vec.tmpl.h
+ *   dot_32                 see attn_q.tmpl.h; written after inclusion of this file, with its types */
 #ifndef TL_VEC_MATH_TMPL_H
 #define TL_VEC_MATH_TMPL_H
 

@@ -34,6 +34,8 @@ static inline void st_f16(uint16_t *p, __m512 v) {
     _mm256_storeu_si256((void *)p, _mm512_cvtps_ph(v, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC));
 }
 
+static inline __m512i ld_s8(const void *p) { return _mm512_cvtepi8_epi32(_mm_loadu_si128(p)); }
+
 static inline __m512 dup_even(__m512 v) { return _mm512_moveldup_ps(v); }
 static inline __m512 dup_odd(__m512 v) { return _mm512_movehdup_ps(v); }
 static inline __m512 swap_pairs(__m512 v) { return _mm512_permute_ps(v, 0xb1); }
@@ -106,6 +108,18 @@ static inline int quantize_4(const float *x, uint8_t *q, uint8_t *d, uint8_t *ds
         memcpy(s + i * step, s4 + i, 4);
     }
     return 1;
+}
+
+#include "vec/math.tmpl.h"
+
+INLINE vi dot_32(const vu *k, const int8_t *q, int32_t sum, int bits) {
+    __m512i total = _mm512_set1_epi32(-sum * (bits == 8 ? 128 : 8));
+    for (int g = 0; g < 8; g++) {
+        int32_t four;
+        memcpy(&four, q + 4 * g, 4);
+        total = _mm512_dpbusd_epi32(total, (__m512i)k[g], _mm512_set1_epi32(four));
+    }
+    return (vi)total;
 }
 
 #define FILL tl_fill_avx512vnni_vec

@@ -2,16 +2,23 @@
  *
  * cmd_model.c: see cmd_model.h. */
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include "cmd/cmd_model.h"
+#include "kernels.h"
 
 int tl_cmd_kv(const tl_model_args *args, tl_error *err) {
-    static const char *const names[] = {[TL_KV_TYPE_F16] = "f16", [TL_KV_TYPE_F32] = "f32", NULL};
+    tl_kernels k;
+    char names[64] = "";
     if (!args->kv) return TL_KV_TYPE_F16;
-    for (int i = 0; names[i]; i++)
-        if (strcmp(args->kv, names[i]) == 0) return i;
-    return tl_fail(err, TL_E_ARGUMENT, "--kv: unknown type '%s'; it may be f16 or f32", args->kv);
+    tl_kernels_init(&k, 0);
+    for (int i = 0; i < TL_N_KV; i++) {
+        if (strcmp(args->kv, k.kv[i].name) == 0) return i;
+        size_t n = strlen(names);
+        snprintf(names + n, sizeof names - n, "%s%s", !i ? "" : i < TL_N_KV - 1 ? ", " : " or ", k.kv[i].name);
+    }
+    return tl_fail(err, TL_E_ARGUMENT, "--kv: unknown type '%s'; it may be %s", args->kv, names);
 }
 
 tl_model *tl_cmd_open(const tl_model_args *args, const char *path, int exact, tl_error *err) {

@@ -10,7 +10,7 @@
 typedef struct tl_model_args {
     int64_t threads;     /* 0: as many as are useful */
     const char *cpu;     /* NULL: $TINYLLM_CPU, else the best */
-    const char *kv;      /* "f16", "f32" */
+    const char *kv;      /* name of a cache type; NULL: f16 */
 } tl_model_args;
 
 /* Option rows for a tl_model_args that is field `field` of struct `type`. */
@@ -20,7 +20,7 @@ typedef struct tl_model_args {
     {"--cpu", "LEVEL", TL_OPT_STR, offsetof(type, field) + offsetof(tl_model_args, cpu), 0, 0,                         \
      "highest CPU level to use (tinyllm cpu lists them); default: $TINYLLM_CPU, else the best"},                       \
     {"--kv", "TYPE", TL_OPT_STR, offsetof(type, field) + offsetof(tl_model_args, kv), 0, 0,                            \
-     "type of the KV cache: f16 or f32; default f16"}
+     "type of the KV cache: f16, f32, q8_0 or q4_0; default f16"}
 
 /* TL_KV_TYPE_* of args->kv, or TL_E_ARGUMENT. */
 int tl_cmd_kv(const tl_model_args *args, tl_error *err);

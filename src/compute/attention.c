@@ -74,8 +74,7 @@ static void unit_load_queries(const unit *u) {
     size_t hd = (size_t)u->a->head_dim, width = (size_t)u->group * hd;
     for (int i = 0; i < u->span->n; i++) {
         const float *from = u->a->q + (size_t)(u->span->row + i) * u->a->q_stride + (size_t)u->head * width;
-        float *to = u->q + (size_t)i * width;
-        for (size_t j = 0; j < width; j++) to[j] = from[j];
+        for (size_t j = 0; j < width; j += hd) u->a->kv->ops->put_q(u->q + (size_t)i * width + j, from + j, u->a->head_dim);
     }
 }
 

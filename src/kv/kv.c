@@ -9,7 +9,7 @@ int tl_kv_init(tl_kv *kv, const tl_kv_ops *ops, int n_layers, int n_heads, int h
     kv->ops = ops;
     kv->n_layers = n_layers, kv->n_heads = n_heads, kv->head_dim = head_dim, kv->n_seq = n_seq, kv->n_ctx = n_ctx;
     kv->pages_per_seq = (n_ctx + TL_KV_PAGE - 1) / TL_KV_PAGE;
-    kv->head_bytes = 2 * (size_t)head_dim * TL_KV_PAGE * (size_t)ops->bytes_per_page_row;
+    kv->head_bytes = 2 * tl_kv_page_bytes(ops, head_dim);
     size_t pages;
     if (tl_mul_size((size_t)n_seq, (size_t)kv->pages_per_seq, &pages) && pages < INT32_MAX &&
         tl_mul_size(kv->head_bytes, pages, &kv->bytes) && tl_mul_size(kv->bytes, (size_t)n_layers, &kv->bytes) &&

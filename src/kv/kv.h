@@ -14,7 +14,7 @@ typedef struct tl_kv {
     const tl_kv_ops *ops;
     int n_layers, n_heads, head_dim, n_seq, n_ctx;
     int pages_per_seq;
-    size_t head_bytes;    /* of one page, layer and head: K [head_dim][TL_KV_PAGE], then V [TL_KV_PAGE][head_dim] */
+    size_t head_bytes;    /* of one page, layer and head: K, then V */
     size_t bytes;         /* of mem */
     uint8_t *mem;         /* [n_layers][page][n_heads][head_bytes] */
     int32_t *table;       /* [n_seq][pages_per_seq]: page number, -1: none yet */
@@ -34,7 +34,7 @@ void tl_kv_truncate(tl_kv *kv, int seq, int n);
 /* Makes sequence to hold what from holds, by sharing its pages. */
 void tl_kv_fork(tl_kv *kv, int from, int to);
 
-/* K of page number i of a sequence; V follows head_dim * TL_KV_PAGE elements later (tl_kv_v). */
+/* K of page number i of a sequence; V follows it (tl_kv_v). */
 static inline uint8_t *tl_kv_k(const tl_kv *kv, int layer, int seq, int head, int i) {
     size_t page = (size_t)kv->table[(size_t)seq * (size_t)kv->pages_per_seq + (size_t)i];
     return kv->mem + (((size_t)layer * (size_t)kv->n_pages + page) * (size_t)kv->n_heads + (size_t)head) * kv->head_bytes;

@@ -9,6 +9,7 @@
 #include <unistd.h>
 #include "half.h"
 #include "kernels.h"
+#include "kv_block.h"
 #include "test.h"
 
 #define EPS 0x1p-24   /* of one float rounding, relative */
@@ -294,40 +295,78 @@ static void log_sum(void) {
 #define MAX_Q 40
 #define PAGES 3
 
-/* Queries, their visible range over all PAGES, and the running state. */
+/* Queries, their visible range over all PAGES, and the running state. job_store() turns q, k and v into what the cache
+ * and the form of the queries make of them: the references know no other error of quantization. */
 typedef struct job {
     int hd, nq, kv;
     float softcap;
     int lo[MAX_Q], hi[MAX_Q];
-    float *q, *k, *v;              /* [nq][hd], [positions][hd] as float, rounded to f16 if kv is */
+    float *q, *k, *v;              /* [nq][hd], [positions][hd] */
+    float *put_q;                  /* [nq][hd], as put_q wrote them */
     char *page_k[PAGES], *page_v[PAGES];
     float m[MAX_Q], s[MAX_Q];
     float *acc;
 } job;
 
-static float to_half(float x) { return tl_f16_to_f32(tl_f32_to_f16(x)); }
-
 static float *heap(int n) { return aligned_alloc(64, ((size_t)n * 4 + 63) / 64 * 64); }
+
+static int bits_of(int kv) { return kv == TL_KV_Q8_0 ? 8 : kv == TL_KV_Q4_0 ? 4 : 0; }
+
+static float half_at(const void *p, int i) {
+    uint16_t h;
+    memcpy(&h, (const char *)p + 2 * i, 2);
+    return tl_f16_to_f32(h);
+}
+
+/* Dimension d of position p in a page, by kernels.h and kv_block.h. */
+static float k_at(const char *page, int p, int d, int kv) {
+    const int bits = bits_of(kv), e = d % 32;
+    if (!bits) return kv == TL_KV_F16 ? half_at(page, d * TL_KV_PAGE + p) : ((const float *)page)[d * TL_KV_PAGE + p];
+    const char *section = page + d / 32 * TL_KV_SECTION(bits);
+    const uint8_t u = (uint8_t)section[TL_KV_CODES + (e / 4 % bits * TL_KV_PAGE + p) * 4 + e % 4];
+    return half_at(section, p) * (float)(bits == 8 ? u - 128 : (e < 16 ? u & 15 : u >> 4) - 8);
+}
+static float v_at(const char *page, int p, int d, int hd, int kv) {
+    const int bits = bits_of(kv), e = d % 32;
+    if (!bits) return kv == TL_KV_F16 ? half_at(page, p * hd + d) : ((const float *)page)[p * hd + d];
+    const char *section = page + d / 32 * TL_KV_SECTION(bits);
+    const uint8_t u = (uint8_t)section[TL_KV_CODES + p * 4 * bits + (bits == 8 ? e : e % 16)];
+    const int code = bits == 8 ? u : e < 16 ? u & 15 : u >> 4;
+    return half_at(section, p) * (float)(code >> (bits - 1) ? code - (1 << bits) : code);
+}
 
 static void job_init(job *j, int hd, int nq, int kv, float softcap) {
     const int n = PAGES * TL_KV_PAGE;
-    const size_t bytes = (size_t)K.kv[kv].bytes_per_page_row * (size_t)hd * TL_KV_PAGE;
+    const size_t bytes = tl_kv_page_bytes(&K.kv[kv], hd);
     *j = (job){.hd = hd, .nq = nq, .kv = kv, .softcap = softcap};
-    j->q = heap(nq * hd), j->acc = heap(nq * hd), j->k = heap(n * hd), j->v = heap(n * hd);
+    j->q = heap(nq * hd), j->acc = heap(nq * hd), j->k = heap(n * hd), j->v = heap(n * hd), j->put_q = heap(nq * hd);
     for (int i = 0; i < nq * hd; i++) j->q[i] = uniform() * 3 / sqrtf((float)hd);
     for (int p = 0; p < PAGES; p++) j->page_k[p] = guarded(2 * p, bytes), j->page_v[p] = guarded(2 * p + 1, bytes);
-    for (int i = 0; i < n * hd; i++) {
-        j->k[i] = uniform() * 4, j->v[i] = uniform() * 2;
-        if (kv == TL_KV_F16) j->k[i] = to_half(j->k[i]), j->v[i] = to_half(j->v[i]);
-    }
+    for (int i = 0; i < n * hd; i++) j->k[i] = uniform() * 4, j->v[i] = uniform() * 2;
     for (int i = 0; i < nq; i++) j->lo[i] = 0, j->hi[i] = n;
 }
-static void job_free(job *j) { free(j->q), free(j->k), free(j->v), free(j->acc); }
+static void job_free(job *j) { free(j->q), free(j->k), free(j->v), free(j->acc), free(j->put_q); }
 
 static void job_store(job *j) {
+    const tl_kv_ops *ops = &K.kv[j->kv];
+    const int hd = j->hd;
     for (int p = 0; p < PAGES * TL_KV_PAGE; p++) {
-        K.kv[j->kv].put_k(j->page_k[p / TL_KV_PAGE], j->k + p * j->hd, j->hd, p % TL_KV_PAGE);
-        K.kv[j->kv].put_v(j->page_v[p / TL_KV_PAGE], j->v + p * j->hd, j->hd, p % TL_KV_PAGE);
+        char *k = j->page_k[p / TL_KV_PAGE], *v = j->page_v[p / TL_KV_PAGE];
+        const int at = p % TL_KV_PAGE;
+        ops->put_k(k, j->k + p * hd, hd, at);
+        ops->put_v(v, j->v + p * hd, hd, at);
+        for (int d = 0; d < hd; d++) {
+            j->k[p * hd + d] = k_at(k, at, d, j->kv);
+            j->v[p * hd + d] = v_at(v, at, d, hd, j->kv);
+        }
+    }
+    for (int i = 0; i < j->nq; i++) {
+        float *q = j->put_q + i * hd;
+        ops->put_q(q, j->q + i * hd, hd);
+        for (int d = 0; d < hd && bits_of(j->kv); d++) {
+            const tl_kv_query *x = (const tl_kv_query *)(const void *)q + d / 32;
+            j->q[i * hd + d] = x->d * (float)x->q[d % 32];
+        }
     }
 }
 
@@ -343,12 +382,14 @@ static void job_run(job *j, int from, int n, int p0, int p1) {
         for (int i = 0; i < n; i++) lo[i] = j->lo[from + i] - p * TL_KV_PAGE, hi[i] = j->hi[from + i] - p * TL_KV_PAGE;
         for (int i = 0; i < n; i++) if (lo[i] < 0) lo[i] = 0;
         for (int i = 0; i < n; i++) if (hi[i] > TL_KV_PAGE) hi[i] = TL_KV_PAGE;
-        K.kv[j->kv].attn(&(tl_attn_args){j->q + from * j->hd, n, j->hd, j->page_k[p], j->page_v[p], lo, hi, j->m + from,
-                                         j->s + from, j->acc + from * j->hd, j->softcap, scratch});
+        K.kv[j->kv].attn(&(tl_attn_args){j->put_q + from * j->hd, n, j->hd, j->page_k[p], j->page_v[p],
+                                         p + 1 < p1 ? j->page_k[p + 1] : NULL, lo, hi, j->m + from, j->s + from,
+                                         j->acc + from * j->hd, j->softcap, scratch});
     }
 }
 
-/* A score has hd roundings, amplified by exp; a weight a few more; a sum one for each position and page. */
+/* A score has hd roundings (quantized: 3 for each 32 dimensions), amplified by exp; a weight a few more; a sum one for
+ * each position and page. */
 static void check_query(job *j, int i, const char *what) {
     const int n = PAGES * TL_KV_PAGE, lo = j->lo[i], hi = j->hi[i], hd = j->hd;
     double score[PAGES * TL_KV_PAGE], max = -INFINITY, sum = 0, mass = 0;
@@ -365,7 +406,8 @@ static void check_query(job *j, int i, const char *what) {
     }
     for (int p = lo; p < hi; p++) sum += exp(score[p] - max);
     K.attn_finish(out, j->acc + i * hd, j->s[i], hd);
-    const double bound = (2 * (hd / 4 + 8) * mass + n + 64) * EPS * 2 + 1e-30;
+    const int roundings = bits_of(j->kv) ? hd / 32 + 4 : hd / 4 + 8;
+    const double bound = (2 * roundings * mass + n + 64) * EPS * 2 + 1e-30;
     for (int d = 0; d < hd; d++) {
         double want = 0;
         for (int p = lo; p < hi; p++) want += exp(score[p] - max) / sum * j->v[p * hd + d];
@@ -390,9 +432,10 @@ static void hard_range(job *j, int i) {
 
 static void attention(void) {
     static const int hds[] = {16, 32, 48, 64, 80, 96, 128, 144, 256, 512}, nqs[] = {1, 2, 3, 4, 5, 6, 7, 8, 13, 40};
-    EACH_LEVEL for (int c = 0; c < 40; c++) {
+    EACH_LEVEL for (int c = 0; c < 80; c++) {
         job j;
-        job_init(&j, hds[c / 4], nqs[(c * 7 + c / 10) % 10], c & 1, c & 2 ? 5 : 0);
+        if (hds[c / 8] % K.kv[c % TL_N_KV].elems) continue;
+        job_init(&j, hds[c / 8], nqs[(c * 7 + c / 10) % 10], c % TL_N_KV, c & 4 ? 5 : 0);
         for (int i = 0; i < j.nq; i++) hard_range(&j, i);
         for (int p = 0; p < PAGES * TL_KV_PAGE; p++) {   /* what nobody sees is poisoned */
             int seen = 0;
@@ -407,7 +450,7 @@ static void attention(void) {
         for (int i = 0; i < j.nq; i++) job_run(&alone, i, 1, 0, PAGES);
         const int same = same_bits(alone.m, j.m, (size_t)j.nq * 4) && same_bits(alone.s, j.s, (size_t)j.nq * 4)
                          && same_bits(alone.acc, j.acc, (size_t)(j.nq * j.hd) * 4);
-        CHECKF(same, "%s hd %d nq %d: alone differs", K.level, j.hd, j.nq);
+        CHECKF(same, "%s kv %d hd %d nq %d: alone differs", K.level, j.kv, j.hd, j.nq);
         free(alone.acc);
         job_free(&j);
     }
@@ -415,14 +458,14 @@ static void attention(void) {
 
 /* Pages split between two states that are merged, also where one of them has seen nothing. */
 static void merge(void) {
-    EACH_LEVEL for (int c = 0; c < 16; c++) {
+    EACH_LEVEL for (int c = 0; c < 32; c++) {
         job j;
-        job_init(&j, c & 4 ? 64 : 80, 12, c & 1, 0);
+        job_init(&j, c & 16 ? 96 : 64, 12, c / 4 % TL_N_KV, 0);
         for (int i = 0; i < j.nq; i++) hard_range(&j, i);
         job_store(&j);
         job b = j;
         b.acc = heap(j.nq * j.hd);
-        const int cut = c & 2 ? 1 : 2;
+        const int cut = c & 1 ? 1 : 2;
         job_run(&j, 0, j.nq, 0, cut);
         job_run(&b, 0, j.nq, cut, PAGES);
         for (int i = 0; i < j.nq; i++) {
@@ -440,11 +483,11 @@ static void merge(void) {
 
 /* A NaN or Inf in q, K or V reaches the queries that see it, all their values for q and K, and nobody else. */
 static void attention_faults(void) {
-    EACH_LEVEL for (int c = 0; c < 24; c++) {
+    EACH_LEVEL for (int c = 0; c < 48; c++) {
         job j;
-        job_init(&j, 48, 9, c & 1, c & 2 ? 30 : 0);
-        const int where = c / 4 % 3, at = below(PAGES * TL_KV_PAGE), dim = below(48);
-        const float fault = c < 12 || where < 2 ? NAN : INFINITY;
+        job_init(&j, 64, 9, c % TL_N_KV, c & 4 ? 30 : 0);
+        const int where = c / 8 % 3, at = below(PAGES * TL_KV_PAGE), dim = below(64), quant = bits_of(j.kv) > 0;
+        const float fault = c < 24 || (where < 2 && !quant) ? NAN : INFINITY;
         for (int i = 0; i < j.nq; i++) hard_range(&j, i);
         j.lo[4] = at, j.hi[4] = at + 1;
         if (where == 0) j.q[4 * j.hd + dim] = fault;
@@ -453,13 +496,13 @@ static void attention_faults(void) {
         job_store(&j);
         job_run(&j, 0, j.nq, 0, PAGES);
         for (int i = 0; i < j.nq; i++) {
-            float out[48];
+            float out[64];
             const int hit = where == 0 ? i == 4 : j.lo[i] <= at && at < j.hi[i];
             if (!hit) { check_query(&j, i, "fault elsewhere"); continue; }
             K.attn_finish(out, j.acc + i * j.hd, j.s[i], j.hd);
             for (int d = 0; d < j.hd; d++)
-                if (where < 2 || d == dim) CHECKF(!isfinite(out[d]), "%s fault %d lost in query %d", K.level, where, i);
-            float m = -INFINITY, s = 0, acc[48] = {0};
+                if (where < 2 || d == dim || (quant && d / 32 == dim / 32)) CHECKF(!isfinite(out[d]), "%s fault %d lost in query %d", K.level, where, i);
+            float m = -INFINITY, s = 0, acc[64] = {0};
             K.attn_merge(&m, &s, acc, j.m[i], j.s[i], j.acc + i * j.hd, j.hd);
             CHECKF(!isfinite(acc[dim]), "%s fault %d lost in a merge", K.level, where);
         }
@@ -489,7 +532,45 @@ static void put(void) {
         }
         CHECKF(!bad, "%s hd %d at %d: %d values", K.level, hd, at, bad);
     }
-    CHECK(K.kv[TL_KV_F16].bytes_per_page_row == 2 && K.kv[TL_KV_F32].bytes_per_page_row == 4);
+}
+
+/* Quantized pages are equal on every level, a put touches one position, and what comes back is near what was put: half
+ * a step of the codes, a whole one at q4_0's upper end, and the rounding of the scale. */
+static void put_quantized(void) {
+    tl_kernels scalar;
+    tl_kernels_init(&scalar, 0);
+    EACH_LEVEL for (int c = 0; c < 60; c++) {
+        const int kv = c & 1 ? TL_KV_Q8_0 : TL_KV_Q4_0, hd = 32 * (1 + below(16)), at = below(TL_KV_PAGE);
+        const size_t bytes = tl_kv_page_bytes(&K.kv[kv], hd);
+        char *k = guarded(1, bytes), *v = guarded(2, bytes), *k0 = guarded(3, bytes), *v0 = guarded(4, bytes);
+        char *blank = guarded(5, bytes);
+        float *x = floats(0, hd), *q = floats(6, hd), *q0 = floats(7, hd);
+        for (int i = 0; i < hd; i += 32) hard_block(x + i, below(c < 30 ? 24 : 11) + (c < 30 ? 0 : 18));
+        CHECK((int)bytes == hd / 32 * TL_KV_SECTION(bits_of(kv)));
+        K.kv[kv].put_k(k, x, hd, at), K.kv[kv].put_v(v, x, hd, at), K.kv[kv].put_q(q, x, hd);
+        scalar.kv[kv].put_k(k0, x, hd, at), scalar.kv[kv].put_v(v0, x, hd, at), scalar.kv[kv].put_q(q0, x, hd);
+        CHECKF(same_bits(k, k0, bytes) && same_bits(v, v0, bytes), "%s kv %d hd %d: page", K.level, kv, hd);
+        CHECKF(same_act((uint8_t *)q, (uint8_t *)q0, sizeof(tl_kv_query) * (size_t)hd / 32), "%s: query", K.level);
+        int bad = 0, touched = 0;
+        for (int d = 0; d < hd; d++) {
+            double amax = 0;
+            for (int i = d / 32 * 32; i < d / 32 * 32 + 32; i++)
+                amax = isnan(amax) || fabs(x[i]) <= amax ? amax : fabs(x[i]);
+            const double step = kv == TL_KV_Q8_0 ? amax / 254 * 1.0001 : amax / 8, gk = k_at(k, at, d, kv);
+            const double bound = step + amax * 0x1p-11 + 128 * 0x1p-25;
+            const int fault = !isfinite(amax) || amax / (kv == TL_KV_Q8_0 ? 127 : 8) >= 65520;
+            if (fault) bad += !isnan(gk) && !isinf(gk);
+            else bad += !(fabs(gk - x[d]) <= bound);
+            const double gv = v_at(v, at, d, hd, kv);
+            bad += memcmp(&gk, &gv, sizeof gk) && !(isnan(gk) && isnan(gv));
+            for (int p = 0; p < TL_KV_PAGE; p++) {
+                const float a = k_at(k, p, d, kv), b = k_at(blank, p, d, kv);
+                const float e = v_at(v, p, d, hd, kv), f = v_at(blank, p, d, hd, kv);
+                touched += p != at && (!same_bits(&a, &b, 4) || !same_bits(&e, &f, 4));
+            }
+        }
+        CHECKF(!bad && !touched, "%s kv %d hd %d at %d: %d wrong, %d touched", K.level, kv, hd, at, bad, touched);
+    }
 }
 
 static void finish_empty(void) {
@@ -567,6 +648,7 @@ int main(void) {
     RUN(rotate);
     RUN(log_sum);
     RUN(put);
+    RUN(put_quantized);
     RUN(attention);
     RUN(merge);
     RUN(attention_faults);

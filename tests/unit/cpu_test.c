@@ -71,7 +71,8 @@ static void tables_are_full(void) {
         CHECKF(k.quantize_q8 && k.dot_f32 && k.rms_norm && k.add && k.scale && k.silu_mul && k.gelu_mul && k.rope &&
                k.log_sum_exp && k.attn_finish && k.attn_merge, "%s: vector slots", k.level);
         for (int kv = 0; kv < TL_N_KV; kv++)
-            CHECKF(k.kv[kv].put_k && k.kv[kv].put_v && k.kv[kv].attn && k.kv[kv].bytes_per_page_row, "%s: kv %d", k.level, kv);
+            CHECKF(k.kv[kv].name && k.kv[kv].elems > 0 && k.kv[kv].bytes > 0 && k.kv[kv].put_q && k.kv[kv].put_k &&
+                   k.kv[kv].put_v && k.kv[kv].attn, "%s: kv %d", k.level, kv);
     }
 }
 
