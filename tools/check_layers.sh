@@ -17,7 +17,8 @@ allowed() {
         compute) echo "base kernels kv" ;;
         model) echo "base kernels gguf text kv compute" ;;
         engine) echo "base kernels gguf text kv compute model sample" ;;
-        cmd) echo "base kernels gguf text kv compute model sample engine perf" ;;
+        bench) echo "base kernels gguf text kv compute model engine perf" ;;
+        cmd) echo "base kernels gguf text kv compute model sample engine perf bench" ;;
         *) return 1 ;;
     esac
 }

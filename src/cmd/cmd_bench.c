@@ -1,38 +1,37 @@
 /* SPDX-License-Identifier: MIT
  *
- * cmd_bench.c: measures the machine's limits and how near the kernels come to them. docs/PERF.md explains the
- * numbers. */
+ * cmd_bench.c: the bench command: its options, the machine's limits, and how near the kernels come to them. Models are
+ * in cmd_bench_model.c. docs/PERF.md explains the numbers. */
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include "cmd/cmd.h"
+#include "cmd/cmd_bench.h"
 #include "compute/compute.h"
-#include "perf/perf.h"
 
-typedef struct bench_args {
-    int machine, kernels, json, csv;
-    const char *threads, *cpu;
-    double loop;
-} bench_args;
-
-#define AT(member) offsetof(bench_args, member)
+#define AT(member) offsetof(tl_bench_args, member)
 static const tl_opt options[] = {
+    {"-p,--prefill", "LIST", TL_OPT_STR, AT(prefill), 0, 0, "prompt lengths, as 128,512; 0: none; default 512"},
+    {"-n,--decode", "LIST", TL_OPT_STR, AT(decode), 0, 0, "numbers of tokens to decode; 0: none; default 64"},
+    {"-d,--depth", "LIST", TL_OPT_STR, AT(depth), 0, 0, "positions in the cache before, as 0,4096; default 0"},
+    {"--batch", "LIST", TL_OPT_STR, AT(batch), 0, 0, "sequences decoding together, as 1,4,16; default 1"},
+    {"--kv", "LIST", TL_OPT_STR, AT(kv), 0, 0, "types of the KV cache; default f16"},
+    {"-t,--threads", "LIST", TL_OPT_STR, AT(threads), 0, 0,
+     "numbers of threads, as 1,2,4; default: all this process may use; --machine: 1, 2, 4 ... all"},
+    {"--cpu", "LIST", TL_OPT_STR, AT(cpu), 0, 0,
+     "CPU levels, as avx2,avx512vnni; default: the best; --kernels: all this CPU can run"},
+    {"-r,--reps", "N", TL_OPT_INT, AT(reps), 1, TL_MAX_SAMPLES, "runs of each test; default 5"},
+    {"--no-limits", NULL, TL_OPT_FLAG, AT(no_limits), 0, 0, "do not measure what the machine could do at most"},
     {"--machine", NULL, TL_OPT_FLAG, AT(machine), 0, 0, "the machine's limits: read bandwidth and peaks of arithmetic"},
     {"--kernels", NULL, TL_OPT_FLAG, AT(kernels), 0, 0,
      "each kernel alone; FILTER: a part of kernel names, as q4_k or avx2"},
-    {"-t,--threads", "LIST", TL_OPT_STR, AT(threads), 0, 0,
-     "numbers of threads for --machine, as 1,2,4; default: 1, 2, 4 ... all"},
-    {"--cpu", "LIST", TL_OPT_STR, AT(cpu), 0, 0,
-     "CPU levels for --kernels, as avx2,avx512vnni; default: all this CPU can run"},
     {"--loop", "SECONDS", TL_OPT_NUM, AT(loop), 0, 86400, "run each kernel so long, to watch it with a profiler"},
     {"--json", NULL, TL_OPT_FLAG, AT(json), 0, 0, "print JSON"},
     {"--csv", NULL, TL_OPT_FLAG, AT(csv), 0, 0, "print CSV"},
     {0},
 };
 
-/* "1,2,4" -> v[0..cap); the number of them, or negative with an error that names the option. */
-static int parse_numbers(const char *list, const char *option, int lo, int hi, int *v, int cap, tl_error *err) {
+int tl_bench_numbers(const char *list, const char *option, int lo, int hi, int *v, int cap, tl_error *err) {
     int n = 0;
     for (const char *s = list;;) {
         char *end;
@@ -48,32 +47,40 @@ static int parse_numbers(const char *list, const char *option, int lo, int hi, i
     }
 }
 
-/* "avx2,avx512vnni" -> indices of levels that this CPU can run. */
-static int parse_levels(const char *list, int *v, int cap, tl_error *err) {
-    int n = 0;
-    for (const char *s = list; n < cap;) {
-        char name[32];
-        size_t len = strcspn(s, ",");
-        if (len == 0) return tl_fail(err, TL_E_ARGUMENT, "--cpu wants names with commas between them, not '%s'", list);
-        snprintf(name, sizeof name, "%.*s", len < sizeof name ? (int)len : (int)sizeof name - 1, s);
-        v[n] = tl_level_choose(name, NULL, err);
-        if (v[n++] < 0) return err->code;
-        if (!s[len]) return n;
-        s += len + 1;
+int tl_bench_word(const char **list, const char *option, char *buf, size_t size, tl_error *err) {
+    size_t len = strcspn(*list, ",");
+    if (len == 0 || len >= size) {
+        tl_fail(err, TL_E_ARGUMENT, "%s wants names with commas between them, not '%.80s'", option, *list);
+        return 0;
     }
-    return tl_fail(err, TL_E_ARGUMENT, "--cpu: more than %d levels", cap);
+    memcpy(buf, *list, len);
+    buf[len] = 0;
+    *list = (*list)[len] ? *list + len + 1 : NULL;
+    return 1;
 }
 
-static void show_progress(void *user, const char *what) {
+int tl_bench_levels(const char *list, int *v, int cap, tl_error *err) {
+    char name[32];
+    int n = 0;
+    for (const char *s = list; s;) {
+        if (n == cap) return tl_fail(err, TL_E_ARGUMENT, "--cpu: more than %d levels", cap);
+        if (!tl_bench_word(&s, "--cpu", name, sizeof name, err)) return err->code;
+        v[n] = tl_level_choose(name, NULL, err);
+        if (v[n++] < 0) return err->code;
+    }
+    return n;
+}
+
+void tl_bench_progress(void *user, const char *what) {
     (void)user;
     tl_status("bench: %s", what);
 }
 
-static int bench_machine(const bench_args *a, tl_buf *out, tl_error *err) {
-    tl_machine_options o = {.progress = show_progress};
+static int bench_machine(const tl_bench_args *a, tl_buf *out, tl_error *err) {
+    tl_machine_options o = {.progress = tl_bench_progress};
     tl_machine *m = tl_alloc_n(1, sizeof *m, "the measurements", err);
     if (a->threads) {
-        o.n_threads = parse_numbers(a->threads, "-t", 1, TL_MAX_THREADS, o.threads, TL_MAX_THREAD_COUNTS, err);
+        o.n_threads = tl_bench_numbers(a->threads, "-t", 1, TL_MAX_THREADS, o.threads, TL_MAX_THREAD_COUNTS, err);
         if (o.n_threads < 0) goto end;
     }
     if (!m || tl_machine_measure(&o, m, err) != TL_OK) goto end;
@@ -99,13 +106,13 @@ static void add_limits(const tl_machine *m, tl_buf *out) {
     tl_buf_fmt(out, "; %d samples discarded\n\n", m->discarded);
 }
 
-static int bench_kernels(const bench_args *a, const char *filter, tl_buf *out, tl_error *err) {
-    tl_kernel_options o = {.filter = filter, .loop = a->loop, .progress = show_progress};
-    tl_machine_options limits = {.threads = {1}, .n_threads = 1, .samples = 5, .progress = show_progress};
+static int bench_kernels(const tl_bench_args *a, const char *filter, tl_buf *out, tl_error *err) {
+    tl_kernel_options o = {.filter = filter, .loop = a->loop, .progress = tl_bench_progress};
+    tl_machine_options limits = {.threads = {1}, .n_threads = 1, .samples = 5, .progress = tl_bench_progress};
     tl_table t = {.cols = tl_kernel_cols, .n_cols = tl_n_kernel_cols};
     tl_machine *m = tl_alloc_n(1, sizeof *m, "the measurements", err);
     if (a->cpu) {
-        o.n_levels = parse_levels(a->cpu, o.levels, (int)(sizeof o.levels / sizeof *o.levels), err);
+        o.n_levels = tl_bench_levels(a->cpu, o.levels, (int)(sizeof o.levels / sizeof *o.levels), err);
         if (o.n_levels < 0) goto end;
     }
     if (!m || (a->loop == 0 && tl_machine_measure(&limits, m, err) != TL_OK)) goto end;
@@ -129,29 +136,47 @@ end:
     return err->code;
 }
 
+enum { MAX_MODELS = 64 };
+
+/* What the options ask for, and whether they fit together. */
+static void bench(const tl_bench_args *a, const char *const *words, int n_words, tl_buf *out, int *n_failed,
+                  tl_error *err) {
+    if (a->json && a->csv)
+        tl_fail(err, TL_E_ARGUMENT, "bench: --json and --csv are two forms of the same: choose one");
+    else if (a->machine + a->kernels > 1)
+        tl_fail(err, TL_E_ARGUMENT, "bench: choose one of --machine and --kernels");
+    else if (a->machine && n_words)
+        tl_fail(err, TL_E_ARGUMENT, "bench: '%s' is one word too many for --machine", words[0]);
+    else if (a->kernels && n_words > 1)
+        tl_fail(err, TL_E_ARGUMENT, "bench: '%s' is one word too many for --kernels", words[1]);
+    else if (a->machine) bench_machine(a, out, err);
+    else if (a->kernels) bench_kernels(a, words[0], out, err);
+    else if (n_words) tl_bench_models(a, words, n_words, out, n_failed, err);
+    else tl_fail(err, TL_E_ARGUMENT, "bench: choose one of MODEL, --machine and --kernels");
+    if (!err->code && out->failed) tl_fail(err, TL_E_MEMORY, "bench: no memory for the report");
+}
+
 static int bench_main(const tl_cmd *self, int argc, char **argv) {
-    bench_args a = {0};
+    tl_bench_args a = {.reps = 5};
     tl_error err = {0};
     tl_buf out = {0};
-    const char *pos[1];
-    int code = tl_cmd_parse(self, &a, argc, argv, pos, 0, 1);
+    const char *pos[MAX_MODELS];
+    int n_words = 0, n_failed = 0, code = tl_cmd_parse(self, &a, argc, argv, pos, 0, MAX_MODELS);
     if (code >= 0) return code;
-    if (a.json && a.csv) tl_fail(&err, TL_E_ARGUMENT, "bench: --json and --csv are two forms of the same: choose one");
-    else if (a.machine + a.kernels != 1) tl_fail(&err, TL_E_ARGUMENT, "bench: choose one of --machine and --kernels");
-    else if (a.machine && pos[0])
-        tl_fail(&err, TL_E_ARGUMENT, "bench: '%s' is one word too many for --machine", pos[0]);
-    else if (a.machine) bench_machine(&a, &out, &err);
-    else bench_kernels(&a, pos[0], &out, &err);
-    if (!err.code && out.failed) tl_fail(&err, TL_E_MEMORY, "bench: no memory for the report");
-    if (!err.code) fwrite(out.p, 1, out.n, stdout);
+    while (n_words < MAX_MODELS && pos[n_words]) n_words++;
+    bench(&a, pos, n_words, &out, &n_failed, &err);
+    if (!err.code && out.n) fwrite(out.p, 1, out.n, stdout);
     tl_buf_free(&out);
-    return err.code ? tl_cmd_fail(&err) : 0;
+    return err.code ? tl_cmd_fail(&err) : n_failed != 0;
 }
 
 const tl_cmd tl_cmd_bench = {
     "bench",
-    "measures the machine's limits and the kernels' speed against them",
-    "--machine | --kernels [FILTER] [options]",
+    "measures models, kernels and the machine's limits against each other",
+    "MODEL... | --machine | --kernels [FILTER] [options]",
+    "  tinyllm bench model.gguf\n"
+    "  tinyllm bench model.gguf -p 128,512 -n 64 -d 0,4096 -t 1,2 --json\n"
+    "  tinyllm bench model.gguf -p 0 --batch 1,2,4,8,16,32\n"
     "  tinyllm bench --machine\n"
     "  tinyllm bench --machine --json -t 1,2,4 >machine.json\n"
     "  tinyllm bench --kernels q4_k --cpu avx2,avx512vnni\n"

@@ -7,6 +7,7 @@
 
 #include <math.h>
 #include <sched.h>
+#include <stdlib.h>
 #include <string.h>
 #include "base/pool.h"
 
@@ -178,6 +179,25 @@ static int measure_reads(const tl_machine_options *o, tl_machine *m, probe *p, i
     return TL_OK;
 }
 
+/* The rate at one size alone: that of a model, or of DRAM if it is larger. */
+static int measure_one_read(const tl_machine_options *o, tl_machine *m, probe *p, int want, tl_error *err) {
+    int n = tl_pool_size(p->pool);
+    int64_t dram = dram_bytes(&m->system), bytes = o->bytes[0] > 0 && o->bytes[0] < dram ? o->bytes[0] : dram;
+    for (int i = 0; i < m->n_reads; i++) {
+        const tl_read_rate *r = &m->read[i];
+        int same = bytes < dram ? r->where == TL_READ_SIZE && llabs(r->bytes - bytes) < bytes / 50
+                                : r->where == TL_READ_DRAM;
+        if (same && r->threads == n) return TL_OK;
+    }
+    p->stride = ((size_t)(bytes / n) + 2 * STEP) / STEP * STEP;
+    p->mem = tl_alloc_big(p->stride * (size_t)n, "measuring memory", err);
+    if (!p->mem) return err->code;
+    tl_pool_run(p->pool, touch_lane, p);
+    measure_read(m, p, bytes < dram ? TL_READ_SIZE : TL_READ_DRAM, bytes, want);
+    tl_free_big(p->mem, p->stride * (size_t)n);
+    return TL_OK;
+}
+
 /* ---- computing -------------------------------------------------------------------------------------------------- */
 
 /* Loops a level has for itself; those of the levels below were measured with them. */
@@ -188,7 +208,7 @@ static void measure_peaks(const tl_machine_options *o, tl_machine *m, probe *p, 
         tl_kernels_init(&k, level);
         for (int kind = 0; kind < TL_N_PEAKS; kind++) {
             const tl_peak *peak = &k.peak[kind];
-            int known = !peak->run || m->n_peaks == TL_MAX_PEAKS;
+            int known = !peak->run || m->n_peaks == TL_MAX_PEAKS || (o->brief && kind == TL_PEAK_BF16);
             for (int i = 0; i < m->n_peaks && !known; i++)
                 known = m->peak[i].kernel == peak->name && m->peak[i].threads == tl_pool_size(p->pool);
             if (known) continue;
@@ -271,10 +291,36 @@ static int measure_threads(const tl_machine_options *o, tl_machine *m, const tl_
     report(o, what);
     probe p = {.pool = tl_pool_new(n, err), .k = k};
     if (p.pool) p.lanes = tl_alloc_big((size_t)n * sizeof *p.lanes, "measuring", err);
-    if (p.lanes && measure_reads(o, m, &p, want, err) == TL_OK) measure_peaks(o, m, &p, want);
+    if (p.lanes && (o->brief ? measure_one_read(o, m, &p, want, err) : measure_reads(o, m, &p, want, err)) == TL_OK)
+        measure_peaks(o, m, &p, want);
     tl_free_big(p.lanes, (size_t)n * sizeof *p.lanes);
     tl_pool_free(p.pool);
     return err->code;
+}
+
+int tl_machine_init(tl_machine *m, const char *level, tl_error *err) {
+    memset(m, 0, sizeof *m);
+    m->core_ratio = NAN;
+    tl_system_read("/", &m->system);
+    m->features = tl_cpu_features();
+    m->level = level ? tl_level_by_name(level) : tl_level_best();
+    return m->level < 0 ? tl_fail(err, TL_E_ARGUMENT, "no CPU level \"%s\"", level) : TL_OK;
+}
+
+int tl_machine_add(const tl_machine_options *o, tl_machine *m, tl_error *err) {
+    tl_error own = {0};
+    tl_machine_options brief = *o;
+    tl_kernels k;
+    double start = tl_now();
+    int level = o->level ? tl_level_by_name(o->level) : tl_level_best();
+    if (!err) err = &own;
+    if (level < 0) return tl_fail(err, TL_E_ARGUMENT, "no CPU level \"%s\"", o->level);
+    tl_kernels_init(&k, level);
+    brief.brief = 1;
+    for (int i = 0; i < o->n_threads && i < TL_MAX_THREAD_COUNTS; i++)
+        if (measure_threads(&brief, m, &k, o->threads[i], err) != TL_OK) return err->code;
+    m->seconds += tl_now() - start;
+    return TL_OK;
 }
 
 int tl_machine_measure(const tl_machine_options *o, tl_machine *m, tl_error *err) {
@@ -283,11 +329,7 @@ int tl_machine_measure(const tl_machine_options *o, tl_machine *m, tl_error *err
     int threads[TL_MAX_THREAD_COUNTS], n = o->n_threads;
     double start = tl_now();
     if (!err) err = &own;
-    memset(m, 0, sizeof *m);
-    tl_system_read("/", &m->system);
-    m->features = tl_cpu_features();
-    m->level = o->level ? tl_level_by_name(o->level) : tl_level_best();
-    if (m->level < 0) return tl_fail(err, TL_E_ARGUMENT, "no CPU level \"%s\"", o->level);
+    if (tl_machine_init(m, o->level, err) != TL_OK) return err->code;
     tl_kernels_init(&k, m->level);
     memcpy(threads, o->threads, sizeof threads);
     if (n <= 0) n = default_threads(m->system.count.threads, threads);

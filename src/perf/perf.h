@@ -106,6 +106,11 @@ typedef struct tl_system {
 /* root as in tl_usable_threads. */
 void tl_system_read(const char *root, tl_system *s);
 
+/* The most memory [bytes] that was resident in this process at once since it started, or since tl_rss_restart where the
+ * kernel can start over. 0: unknown. */
+int64_t tl_rss_peak(void);
+void tl_rss_restart(void);
+
 /* ---- limits, measured ------------------------------------------------------------------------------------------- */
 
 /* Read from: memory far larger than the caches | half of each L2 | memory of a given size. */
@@ -123,6 +128,7 @@ typedef struct tl_machine_options {
                                            what is read for TL_READ_DRAM is left out */
     const char *level;                  /* a CPU level that this CPU can run: its peaks alone; NULL: of all levels */
     int samples;                        /* quiet ones per number, 0: 7 */
+    int brief;                          /* set by tl_machine_add */
     void (*progress)(void *user, const char *what);   /* may be NULL */
     void *progress_user;
 } tl_machine_options;
@@ -154,6 +160,11 @@ typedef struct tl_machine {
 
 /* Takes a few seconds and up to 1 GiB of memory. */
 int tl_machine_measure(const tl_machine_options *o, tl_machine *m, tl_error *err);
+/* What the system says, nothing measured. level NULL: the best. */
+int tl_machine_init(tl_machine *m, const char *level, tl_error *err);
+/* Adds what a run of one model is compared with, unless m has it: for each of o->threads the read rate at o->bytes[0]
+ * and the int8 and f32 peaks of o->level. Takes half a second or less. */
+int tl_machine_add(const tl_machine_options *o, tl_machine *m, tl_error *err);
 
 /* Read bandwidth [bytes/s; the median, or the best if all samples were disturbed] that threads can have over a working
  * set of so many bytes: measured at that size if it was (within 10 %), else DRAM's. For a number of threads that was

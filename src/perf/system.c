@@ -83,6 +83,23 @@ static void read_huge_pages(const char *root, tl_system *s) {
     if (close) snprintf(s->huge_pages, sizeof s->huge_pages, "%.*s", (int)(close - open - 1), open + 1);
 }
 
+int64_t tl_rss_peak(void) {
+    char line[256];
+    long long kb = 0;
+    FILE *f = fopen("/proc/self/status", "r");
+    while (f && fgets(line, sizeof line, f))
+        if (sscanf(line, "VmHWM: %lld kB", &kb) == 1) break;
+    if (f) fclose(f);
+    return kb * 1024;
+}
+
+void tl_rss_restart(void) {
+    FILE *f = fopen("/proc/self/clear_refs", "w");
+    if (!f) return;
+    fputs("5", f);
+    fclose(f);
+}
+
 void tl_system_read(const char *root, tl_system *s) {
     memset(s, 0, sizeof *s);
     tl_cpu_name(s->cpu, sizeof s->cpu);

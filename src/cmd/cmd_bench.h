@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * cmd_bench.h: what the files of the bench command share: its options, lists of numbers, progress. */
+#ifndef TL_CMD_BENCH_H
+#define TL_CMD_BENCH_H
+
+#include "bench/bench.h"
+#include "cmd/cmd.h"
+
+typedef struct tl_bench_args {
+    int machine, kernels, ops, json, csv, no_limits;
+    const char *threads, *cpu, *prefill, *decode, *depth, *batch, *kv;
+    int64_t reps;
+    double loop;
+} tl_bench_args;
+
+/* "1,2,4" -> v[0..cap); the number of them, or negative with an error that names the option. */
+int tl_bench_numbers(const char *list, const char *option, int lo, int hi, int *v, int cap, tl_error *err);
+/* "avx2,avx512vnni" -> indices of levels that this CPU can run. */
+int tl_bench_levels(const char *list, int *v, int cap, tl_error *err);
+/* The next word of a list "a,b" into buf; moves *list behind it, to NULL after the last. 0 with an error if it is empty
+ * or does not fit. */
+int tl_bench_word(const char **list, const char *option, char *buf, size_t size, tl_error *err);
+/* For the progress members of option structs. */
+void tl_bench_progress(void *user, const char *what);
+
+/* Measures models. Cases that fail are named on stderr and in their row, and counted in *n_failed; err: nothing could
+ * be measured at all. */
+int tl_bench_models(const tl_bench_args *a, const char *const *paths, int n_paths, tl_buf *out, int *n_failed,
+                    tl_error *err);
+
+#endif
