@@ -2,7 +2,7 @@
  *
  * type.tmpl.h: the kernels of one tensor type, included once per type. Parameters (undefined again at the end):
  *   TYPE        name; these must exist: pack_TYPE(src, dst, r), a block of one row into place r of a packed block;
- *               scales_TYPE(p, s, m), all scales and minima of a packed block; codes_TYPE(p, i, w), its i-th 32 elements
+ *               scales_TYPE(p, s, m), all scales and minima of a packed block; codes_TYPE(p, i, w), its i-th 32 codes
  *               as 8 vectors
  *   ELEMS       of a block
  *   BYTES       of a block in a file; the packed block has ROWS * BYTES
