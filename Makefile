@@ -12,6 +12,7 @@ AR      ?= ar
 BUILD   ?= build
 OUT     := $(if $(filter build,$(BUILD)),.,$(BUILD))
 OPT     ?= -O2
+KERNEL_OPT ?= -O3
 CFLAGS  ?= -g
 WARN    := -Wall -Wextra -Wshadow
 BASE    := -std=c11 $(OPT) $(WARN) -ffp-contract=off -fno-omit-frame-pointer -MMD -MP -Iinclude -Isrc -Ikernels
@@ -58,7 +59,7 @@ $(BUILD)/src/%.o: src/%.c
 
 $(BUILD)/kernels/$(ARCH)_%.o: kernels/$(ARCH)_%.c
 	@mkdir -p $(@D)
-	$(CC) $(BASE) -O3 -fno-trapping-math -fno-math-errno $(LEVEL_FLAGS_$(notdir $(patsubst %/,%,$(dir $<)))) $(CFLAGS) -c -o $@ $<
+	$(CC) $(BASE) $(KERNEL_OPT) -fno-trapping-math -fno-math-errno $(LEVEL_FLAGS_$(notdir $(patsubst %/,%,$(dir $<)))) $(CFLAGS) -c -o $@ $<
 
 $(BUILD)/kernels/%.o: kernels/%.c
 	@mkdir -p $(@D)
@@ -76,7 +77,7 @@ test: all $(TESTS) $(BUILD)/tools/mkmodel
 	@BUILD=$(BUILD) TINYLLM=$(abspath $(OUT))/tinyllm sh tests/run.sh $(ONLY)
 
 asan:
-	$(MAKE) BUILD=build/asan OPT=-O1 CFLAGS="-g -fsanitize=address,undefined -fno-sanitize-recover=undefined" all
+	$(MAKE) BUILD=build/asan OPT=-O1 KERNEL_OPT=-O1 CFLAGS="-g -fsanitize=address,undefined -fno-sanitize-recover=undefined" all
 
 arm:
 	$(MAKE) BUILD=build/arm CC=aarch64-linux-gnu-gcc AR=aarch64-linux-gnu-ar LDFLAGS=-static all tests

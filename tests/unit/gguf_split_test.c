@@ -10,7 +10,7 @@
 static char dir[64];
 
 static const char *in_dir(const char *name) {
-    static char path[8][256];
+    static char path[8][512];
     static int next;
     char *p = path[next++ % 8];
     snprintf(p, sizeof path[0], "%s/%s", dir, name);
