@@ -337,7 +337,7 @@ static void bad_vocabularies(void) {
     REFUSED(v, TL_E_FORMAT, "token 5");
 
     v = new_bpe("nosuch");
-    tl_tokenizer *t = tl_tokenizer_new(&v->src, NULL);
+    t = tl_tokenizer_new(&v->src, NULL);
     CHECK(t && strstr(tl_tokenizer_warning(t), "\"nosuch\"") && strstr(tl_tokenizer_warning(t), "gpt-2"));
     tl_tokenizer_free(t);
     v->src.pre = (tl_slice){0};
