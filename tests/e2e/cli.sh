@@ -50,7 +50,7 @@ check too_many_threads refused 2 "1025 is out of range 1..1024"
 run run a.gguf -p x -n ten
 check number_wanted refused 2 "-n,--n-predict wants a whole number, not 'ten'"
 run run a.gguf -p x --kv f64
-check unknown_kv refused 2 "f16 or f32"
+check unknown_kv refused 2 "f16, f32"
 run run a.gguf -p x -f y
 check prompt_twice refused 2 "-p and -f"
 run run a.gguf -p x --stop ""
