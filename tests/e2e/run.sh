@@ -118,7 +118,7 @@ kill -INT $pid 2>/dev/null
 rc=0; wait $pid || rc=$?
 check interrupt_ends_cleanly eval 'exits 0 && err_has "# stopped: interrupted" && grep -qE "$figures" "$tmp/err" && [ -s "$tmp/out" ]'
 if [ -c /dev/full ]; then
-    rc=0; ${RUNNER:-} "$TINYLLM" run "$m" -p "the end" -n 1000 -q >/dev/full 2>"$tmp/err" || rc=$?
+    rc=0; ${RUNNER:-} "$TINYLLM" run "$m" -p "the end" -n 100 --ignore-eos --seed 1 -q >/dev/full 2>"$tmp/err" || rc=$?
     : >"$tmp/out"
     check disk_full refused 1 "No space left"
 else
