@@ -78,6 +78,11 @@ typedef struct tl_out { FILE *f; char *path, *tmp; } tl_out;
 int tl_out_open(tl_out *o, const char *path, tl_error *err);
 int tl_out_close(tl_out *o, int keep, tl_error *err);
 
+/* A file that is gone when it is closed, in memory where the system can: write to f, fflush, then open path. */
+typedef struct tl_memfile { FILE *f; char path[40]; } tl_memfile;
+int tl_memfile_open(tl_memfile *m, tl_error *err);
+void tl_memfile_close(tl_memfile *m);
+
 double tl_now(void);   /* seconds, monotonic */
 
 /* Of the names in list (NULL-terminated), the one nearest to name, or NULL if none is near. */

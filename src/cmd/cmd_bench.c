@@ -21,6 +21,9 @@ static const tl_opt options[] = {
     {"--cpu", "LIST", TL_OPT_STR, AT(cpu), 0, 0,
      "CPU levels, as avx2,avx512vnni; default: the best; --kernels: all this CPU can run"},
     {"-r,--reps", "N", TL_OPT_INT, AT(reps), 1, TL_MAX_SAMPLES, "runs of each test; default 5"},
+    {"--shape", "LIST", TL_OPT_STR, AT(shape), 0, 0,
+     "random weights of known shapes, as qwen2.5-0.5b,llama-3.2-1b, or of layers=24,dim=896,ff=4864,heads=14,..."},
+    {"--type", "LIST", TL_OPT_STR, AT(type), 0, 0, "types of --shape, as q4_k_m,q8_0; default q4_k_m"},
     {"--no-limits", NULL, TL_OPT_FLAG, AT(no_limits), 0, 0, "do not measure what the machine could do at most"},
     {"--machine", NULL, TL_OPT_FLAG, AT(machine), 0, 0, "the machine's limits: read bandwidth and peaks of arithmetic"},
     {"--kernels", NULL, TL_OPT_FLAG, AT(kernels), 0, 0,
@@ -151,8 +154,11 @@ static void bench(const tl_bench_args *a, const char *const *words, int n_words,
         tl_fail(err, TL_E_ARGUMENT, "bench: '%s' is one word too many for --kernels", words[1]);
     else if (a->machine) bench_machine(a, out, err);
     else if (a->kernels) bench_kernels(a, words[0], out, err);
-    else if (n_words) tl_bench_models(a, words, n_words, out, n_failed, err);
-    else tl_fail(err, TL_E_ARGUMENT, "bench: choose one of MODEL, --machine and --kernels");
+    else if (a->shape && n_words)
+        tl_fail(err, TL_E_ARGUMENT, "bench: '%s' is one word too many for --shape", words[0]);
+    else if (a->type && !a->shape) tl_fail(err, TL_E_ARGUMENT, "bench: --type is for --shape");
+    else if (n_words || a->shape) tl_bench_models(a, words, n_words, out, n_failed, err);
+    else tl_fail(err, TL_E_ARGUMENT, "bench: choose one of MODEL, --shape, --machine and --kernels");
     if (!err->code && out->failed) tl_fail(err, TL_E_MEMORY, "bench: no memory for the report");
 }
 
@@ -173,10 +179,11 @@ static int bench_main(const tl_cmd *self, int argc, char **argv) {
 const tl_cmd tl_cmd_bench = {
     "bench",
     "measures models, kernels and the machine's limits against each other",
-    "MODEL... | --machine | --kernels [FILTER] [options]",
+    "MODEL... | --shape LIST | --machine | --kernels [FILTER] [options]",
     "  tinyllm bench model.gguf\n"
     "  tinyllm bench model.gguf -p 128,512 -n 64 -d 0,4096 -t 1,2 --json\n"
     "  tinyllm bench model.gguf -p 0 --batch 1,2,4,8,16,32\n"
+    "  tinyllm bench --shape qwen2.5-7b,llama-3.1-8b --type q4_k_m,q8_0\n"
     "  tinyllm bench --machine\n"
     "  tinyllm bench --machine --json -t 1,2,4 >machine.json\n"
     "  tinyllm bench --kernels q4_k --cpu avx2,avx512vnni\n"

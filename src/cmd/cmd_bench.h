@@ -9,7 +9,7 @@
 
 typedef struct tl_bench_args {
     int machine, kernels, ops, json, csv, no_limits;
-    const char *threads, *cpu, *prefill, *decode, *depth, *batch, *kv;
+    const char *threads, *cpu, *prefill, *decode, *depth, *batch, *kv, *shape, *type;
     int64_t reps;
     double loop;
 } tl_bench_args;
@@ -24,7 +24,7 @@ int tl_bench_word(const char **list, const char *option, char *buf, size_t size,
 /* For the progress members of option structs. */
 void tl_bench_progress(void *user, const char *what);
 
-/* Measures models. Cases that fail are named on stderr and in their row, and counted in *n_failed; err: nothing could
+/* Measures the models in files, or those of --shape. Cases that fail are named on stderr and in their row, and counted in *n_failed; err: nothing could
  * be measured at all. */
 int tl_bench_models(const tl_bench_args *a, const char *const *paths, int n_paths, tl_buf *out, int *n_failed,
                     tl_error *err);

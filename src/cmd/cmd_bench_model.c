@@ -6,6 +6,7 @@
 #include <math.h>
 #include <string.h>
 #include <unistd.h>
+#include "bench/shape.h"
 #include "cmd/cmd_bench.h"
 #include "cmd/cmd_model.h"
 
@@ -22,6 +23,7 @@ typedef struct suite {
     int n_failed;
     /* now being measured */
     const char *path, *label;
+    int64_t shape_bytes;      /* predicted size of a file of this shape, 0: this is a file */
     const tl_model *m;
     const char *level_name, *kv_name;
     int n_threads;
@@ -57,10 +59,11 @@ static void add_subject(suite *s, const char *test) {
     tl_model_info info = {0};
     if (s->m) info = tl_model_get_info(s->m);
     tl_table_str(t, s->label);
-    tl_table_str(t, s->path);
+    tl_table_str(t, s->shape_bytes ? NULL : s->path);
     tl_table_str(t, info.arch);
     tl_table_num(t, s->m ? (double)info.n_params : NAN);
-    tl_table_num(t, s->m ? (double)info.file_bytes * 1e-6 : NAN);
+    double size = s->shape_bytes ? (double)s->shape_bytes : (double)info.file_bytes;
+    tl_table_num(t, size > 0 ? size * 1e-6 : NAN);
     tl_table_str(t, s->level_name);
     tl_table_str(t, s->kv_name);
     tl_table_num(t, s->n_threads);
@@ -328,20 +331,79 @@ static void report(const suite *s, tl_buf *out) {
     else add_text(s, out);
 }
 
-int tl_bench_models(const tl_bench_args *a, const char *const *paths, int n_paths, tl_buf *out, int *n_failed,
-                    tl_error *err) {
-    suite *s = tl_alloc_n(1, sizeof *s, "the measurements", err);
-    if (!s) return err->code;
+/* ---- shapes ------------------------------------------------------------------------------------------------------ */
+
+/* The weights exist twice while they are packed. */
+static int check_memory(const suite *s, tl_error *err) {
+    int64_t need = 2 * s->shape_bytes, have = s->machine.system.mem_available;
+    if (!have || need <= have) return TL_OK;
+    return tl_fail(err, TL_E_MEMORY, "building it needs %.1f GB of memory, %.1f GB are available", (double)need * 1e-9,
+                   (double)have * 1e-9);
+}
+
+/* Builds one shape in a file in memory and measures it. Only wrong usage is an error here. */
+static int run_shape(suite *s, const tl_shape *shape, const char *type, tl_error *err) {
+    tl_error fault = {0};
+    tl_memfile file = {0};
+    char label[128];
+    snprintf(label, sizeof label, "%s.%s", shape->name, type);
+    s->label = label;
+    s->shape_bytes = tl_shape_file_bytes(shape, type, err);
+    if (s->shape_bytes < 0) return err->code;
+    s->level_name = tl_levels[s->level.v[0]].name;
+    s->kv_name = NULL;
+    s->n_threads = s->threads.v[0];
+    if (isatty(STDERR_FILENO)) progress(s, "building random weights");
+    if (check_memory(s, &fault) == TL_OK && tl_memfile_open(&file, &fault) == TL_OK)
+        tl_shape_write(shape, type, file.f, &fault);
+    clear_progress();
+    s->path = file.path;
+    if (fault.code) add_failure(s, "load", fault.text);
+    else
+        for (int l = 0; l < s->level.n; l++) run_level(s, s->level.v[l]);
+    tl_memfile_close(&file);
+    return TL_OK;
+}
+
+/* Numbers hold commas themselves: they make one shape. */
+static int run_shapes(suite *s, tl_error *err) {
+    const char *shapes = s->a->shape;
+    char name[256], type[32];
+    tl_shape shape;
+    while (shapes) {
+        if (strchr(shapes, '=')) {
+            snprintf(name, sizeof name, "%s", shapes);
+            shapes = NULL;
+        } else if (!tl_bench_word(&shapes, "--shape", name, sizeof name, err)) return err->code;
+        if (tl_shape_parse(name, &shape, err) != TL_OK) return err->code;
+        for (const char *types = s->a->type ? s->a->type : "q4_k_m"; types;) {
+            if (!tl_bench_word(&types, "--type", type, sizeof type, err)) return err->code;
+            if (run_shape(s, &shape, type, err) != TL_OK) return err->code;
+        }
+    }
+    return TL_OK;
+}
+
+static void run_files(suite *s, const char *const *paths, int n) {
     char label[256];
-    s->a = a;
-    s->table = (tl_table)TL_TABLE(columns);
-    if (parse_lists(s, err) != TL_OK || tl_machine_init(&s->machine, tl_levels[s->level.v[0]].name, err) != TL_OK) goto end;
-    for (int i = 0; i < n_paths; i++) {
+    for (int i = 0; i < n; i++) {
         label_of(paths[i], label, sizeof label);
         s->path = paths[i];
         s->label = label;
         for (int l = 0; l < s->level.n; l++) run_level(s, s->level.v[l]);
     }
+}
+
+int tl_bench_models(const tl_bench_args *a, const char *const *paths, int n_paths, tl_buf *out, int *n_failed,
+                    tl_error *err) {
+    suite *s = tl_alloc_n(1, sizeof *s, "the measurements", err);
+    if (!s) return err->code;
+    s->a = a;
+    s->table = (tl_table)TL_TABLE(columns);
+    if (parse_lists(s, err) != TL_OK) goto end;
+    if (tl_machine_init(&s->machine, tl_levels[s->level.v[0]].name, err) != TL_OK) goto end;
+    if (!a->shape) run_files(s, paths, n_paths);
+    else if (run_shapes(s, err) != TL_OK) goto end;
     *n_failed = s->n_failed;
     if (s->table.failed) tl_fail(err, TL_E_MEMORY, "bench: no memory for the table");
     else report(s, out);

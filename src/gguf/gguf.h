@@ -81,5 +81,7 @@ void tl_gguf_put_f32s(tl_gguf_writer *w, const char *key, const float *v, uint64
 /* data [bytes] is borrowed until tl_gguf_write; dims[0] = columns. */
 void tl_gguf_put_tensor(tl_gguf_writer *w, const char *name, int type, int n_dims, const int64_t *dims, const void *data, size_t bytes);
 int tl_gguf_write(tl_gguf_writer *w, const char *path, tl_error *err);
+/* To an open stream, which is flushed; name: for errors. */
+int tl_gguf_write_to(tl_gguf_writer *w, FILE *f, const char *name, tl_error *err);
 
 #endif

@@ -3,6 +3,7 @@
  * write.c: makes GGUF files, version 3. Keys are encoded as they come, tensors are borrowed, and tl_gguf_write streams
  * all of it into a temporary file beside the target that is renamed when whole. The first fault of any call is kept and
  * returned by tl_gguf_write, so callers check once. */
+#include <errno.h>
 #include <string.h>
 #include "gguf/part.h"
 #include "kernels.h"
@@ -188,11 +189,24 @@ static int put_file(tl_gguf_writer *w, const char *path, const tl_buf *head) {
     return tl_out_close(&out, 1, &w->err);
 }
 
-int tl_gguf_write(tl_gguf_writer *w, const char *path, tl_error *err) {
+static int put_stream(tl_gguf_writer *w, FILE *f, const char *name, const tl_buf *head) {
+    put_all(w, f, head);
+    return ferror(f) || fflush(f) ? tl_fail(&w->err, TL_E_IO, "%s: cannot write: %s", name, strerror(errno)) : TL_OK;
+}
+
+/* f NULL: to the file of that name. */
+static int write_all(tl_gguf_writer *w, FILE *f, const char *name, tl_error *err) {
     tl_buf head = {0};
     const tl_slice **index = tl_gguf_index_names(w->tensors, sizeof *w->tensors, w->n_tensors, "tensor", &w->err);
-    if (index && build_head(w, &head) == TL_OK && w->err.code == TL_OK) put_file(w, path, &head);
+    if (index && build_head(w, &head) == TL_OK && w->err.code == TL_OK) {
+        if (f) put_stream(w, f, name, &head);
+        else put_file(w, name, &head);
+    }
     tl_free(index);
     tl_buf_free(&head);
     return w->err.code ? tl_fail(err, w->err.code, "%s", w->err.text) : TL_OK;
 }
+
+int tl_gguf_write(tl_gguf_writer *w, const char *path, tl_error *err) { return write_all(w, NULL, path, err); }
+
+int tl_gguf_write_to(tl_gguf_writer *w, FILE *f, const char *name, tl_error *err) { return write_all(w, f, name, err); }

@@ -1,0 +1,299 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * shape.c: shapes by name or by numbers; their tensors one by one, to count them or to write them with random
+ * weights. */
+#include "bench/shape.h"
+
+#include <ctype.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include "bench/random.h"
+
+static const struct preset {
+    const char *name, *arch;
+    int layers, dim, ff, heads, kv_heads, head_dim, vocab, tied, window, text;
+} presets[] = {
+#define SHAPE(...) {__VA_ARGS__},
+#include "shapes.def"
+#undef SHAPE
+};
+enum { N_PRESETS = sizeof presets / sizeof *presets };
+
+const char *tl_shape_name(int i) { return i >= 0 && i < N_PRESETS ? presets[i].name : NULL; }
+
+/* ---- by name or by numbers --------------------------------------------------------------------------------------- */
+
+static void fill_preset(tl_shape *s, const struct preset *p) {
+    *s = (tl_shape){.layers = p->layers, .dim = p->dim, .ff = p->ff, .heads = p->heads, .kv_heads = p->kv_heads,
+                    .head_dim = p->head_dim, .vocab = p->vocab, .tied = p->tied, .window = p->window, .text = p->text};
+    snprintf(s->name, sizeof s->name, "%s", p->name);
+    s->arch = tl_arch_find((tl_slice){p->arch, strlen(p->arch)});
+}
+
+static int parse_name(const char *text, tl_shape *s, tl_error *err) {
+    const char *names[N_PRESETS + 1] = {0};
+    char lower[64];
+    snprintf(lower, sizeof lower, "%s", text);
+    for (char *c = lower; *c; c++) *c = (char)tolower((unsigned char)*c);
+    for (int i = 0; i < N_PRESETS; i++) {
+        names[i] = presets[i].name;
+        if (strcmp(names[i], lower)) continue;
+        fill_preset(s, &presets[i]);
+        return s->arch ? TL_OK : tl_fail(err, TL_E_UNSUPPORTED, "shape %s: architecture %s is not built in", lower,
+                                         presets[i].arch);
+    }
+    const char *near = tl_nearest(lower, names);
+    tl_buf known = {0};
+    for (int i = 0; i < N_PRESETS; i++) tl_buf_fmt(&known, "%s%s", i ? " " : "", names[i]);
+    if (near) tl_fail(err, TL_E_ARGUMENT, "no shape \"%.60s\"; did you mean %s?", text, near);
+    else tl_fail(err, TL_E_ARGUMENT, "no shape \"%.40s\"; known are %s", text, known.p ? known.p : "none");
+    tl_buf_free(&known);
+    return err ? err->code : TL_E_ARGUMENT;
+}
+
+/* One "key=value" of n characters. */
+static int parse_field(const char *text, size_t n, tl_shape *s, tl_error *err) {
+    const struct { const char *key; int *at, lo, hi; } fields[] = {
+        {"layers", &s->layers, 1, 1024}, {"dim", &s->dim, 16, 1 << 17}, {"ff", &s->ff, 16, 1 << 20},
+        {"heads", &s->heads, 1, 1024}, {"kv", &s->kv_heads, 1, 1024}, {"head", &s->head_dim, 16, TL_HD_MAX},
+        {"vocab", &s->vocab, 1, 1 << 22}, {"tied", &s->tied, 0, 1}, {"window", &s->window, 0, 1 << 24},
+    };
+    const char *eq = memchr(text, '=', n);
+    size_t len = eq ? (size_t)(eq - text) : n;
+    if (eq && len == 4 && memcmp(text, "arch", 4) == 0) {
+        s->arch = tl_arch_find((tl_slice){eq + 1, n - len - 1});
+        return s->arch ? TL_OK : tl_fail(err, TL_E_ARGUMENT, "shape: no architecture in \"%.*s\"", (int)n, text);
+    }
+    for (size_t i = 0; eq && i < sizeof fields / sizeof *fields; i++) {
+        if (strlen(fields[i].key) != len || memcmp(fields[i].key, text, len)) continue;
+        char *end;
+        long v = strtol(eq + 1, &end, 10);
+        if (end != text + n || end == eq + 1 || v < fields[i].lo || v > fields[i].hi)
+            return tl_fail(err, TL_E_ARGUMENT, "shape: %s wants a number from %d to %d, not \"%.*s\"", fields[i].key,
+                           fields[i].lo, fields[i].hi, (int)(n - len - 1), eq + 1);
+        *fields[i].at = (int)v;
+        return TL_OK;
+    }
+    return tl_fail(err, TL_E_ARGUMENT, "shape: \"%.*s\" is none of layers=, dim=, ff=, heads=, kv=, head=, vocab=, "
+                                       "arch=, tied=, window=", (int)(n < 60 ? n : 60), text);
+}
+
+static int parse_numbers(const char *text, tl_shape *s, tl_error *err) {
+    *s = (tl_shape){.name = "shape", .vocab = 32000, .text = 39, .arch = tl_arch_find((tl_slice){"llama", 5})};
+    for (const char *p = text; *p;) {
+        size_t n = strcspn(p, ",");
+        int rc = parse_field(p, n, s, err);
+        if (rc != TL_OK) return rc;
+        p += p[n] ? n + 1 : n;
+    }
+    if (!s->layers || !s->dim || !s->ff || !s->heads)
+        return tl_fail(err, TL_E_ARGUMENT, "shape: layers=, dim=, ff= and heads= are needed");
+    if (!s->kv_heads) s->kv_heads = s->heads;
+    if (!s->head_dim) s->head_dim = s->dim / s->heads;
+    if (s->heads % s->kv_heads) return tl_fail(err, TL_E_ARGUMENT, "shape: heads is not a multiple of kv");
+    if (s->head_dim % 16) return tl_fail(err, TL_E_ARGUMENT, "shape: head is %d, not a multiple of 16", s->head_dim);
+    if (s->dim % 32 || s->ff % 32) return tl_fail(err, TL_E_ARGUMENT, "shape: dim and ff must be multiples of 32");
+    return TL_OK;
+}
+
+int tl_shape_parse(const char *text, tl_shape *s, tl_error *err) {
+    return strchr(text, '=') ? parse_numbers(text, s, err) : parse_name(text, s, err);
+}
+
+/* ---- tensors ----------------------------------------------------------------------------------------------------- */
+
+/* rows 0: a vector. */
+typedef struct tensor { const char *name; int type, cols, rows; float mean; } tensor;
+typedef void tensor_fn(void *user, const tensor *t);
+typedef struct walk { const tl_shape *s; const tl_mix *mix; tensor_fn *fn; void *user; int layer; } walk;
+
+static void matrix(const walk *w, const char *name, tl_role role, int rows, int cols) {
+    tensor t = {name, tl_mix_type(w->mix, w->s, role, w->layer, cols), cols, rows, 0};
+    w->fn(w->user, &t);
+}
+
+static void vector(const walk *w, const char *name, int n, float mean) {
+    tensor t = {name, TL_TYPE_F32, n, 0, mean};
+    w->fn(w->user, &t);
+}
+
+static void walk_layer(const walk *w) {
+    const tl_shape *s = w->s;
+    int q = s->heads * s->head_dim, kv = s->kv_heads * s->head_dim;
+    char name[64];
+#define NAME(suffix) (snprintf(name, sizeof name, "blk.%d." suffix, w->layer), name)
+    vector(w, NAME("attn_norm.weight"), s->dim, 1);
+    matrix(w, NAME("attn_q.weight"), TL_ROLE_OTHER, q, s->dim);
+    matrix(w, NAME("attn_k.weight"), TL_ROLE_OTHER, kv, s->dim);
+    matrix(w, NAME("attn_v.weight"), TL_ROLE_V, kv, s->dim);
+    matrix(w, NAME("attn_output.weight"), TL_ROLE_O, s->dim, q);
+    if (s->arch->qkv_bias) {
+        vector(w, NAME("attn_q.bias"), q, 0);
+        vector(w, NAME("attn_k.bias"), kv, 0);
+        vector(w, NAME("attn_v.bias"), kv, 0);
+    }
+    if (s->arch->qk_norm) {
+        vector(w, NAME("attn_q_norm.weight"), s->head_dim, 1);
+        vector(w, NAME("attn_k_norm.weight"), s->head_dim, 1);
+    }
+    if (s->arch->post_norms) {
+        vector(w, NAME("post_attention_norm.weight"), s->dim, 1);
+        vector(w, NAME("post_ffw_norm.weight"), s->dim, 1);
+    }
+    vector(w, NAME("ffn_norm.weight"), s->dim, 1);
+    matrix(w, NAME("ffn_gate.weight"), TL_ROLE_OTHER, s->ff, s->dim);
+    matrix(w, NAME("ffn_up.weight"), TL_ROLE_OTHER, s->ff, s->dim);
+    matrix(w, NAME("ffn_down.weight"), TL_ROLE_DOWN, s->dim, s->ff);
+#undef NAME
+}
+
+static void walk_all(walk *w) {
+    const tl_shape *s = w->s;
+    matrix(w, "token_embd.weight", s->tied ? TL_ROLE_HEAD : TL_ROLE_EMBD, s->vocab, s->dim);
+    for (w->layer = 0; w->layer < s->layers; w->layer++) walk_layer(w);
+    vector(w, "output_norm.weight", s->dim, 1);
+    if (!s->tied) matrix(w, "output.weight", TL_ROLE_HEAD, s->vocab, s->dim);
+}
+
+static size_t tensor_bytes(const tensor *t) {
+    const tl_type_info *info = tl_type_info_get((uint32_t)t->type);
+    return (size_t)(t->cols / info->elems) * (size_t)info->bytes * (size_t)(t->rows ? t->rows : 1);
+}
+
+typedef struct sums { int64_t params, bytes, tensors; } sums;
+
+static void count(void *user, const tensor *t) {
+    sums *n = user;
+    n->params += (int64_t)t->cols * (t->rows ? t->rows : 1);
+    n->bytes += (int64_t)((tensor_bytes(t) + 31) / 32 * 32);
+    n->tensors++;
+}
+
+static sums count_all(const tl_shape *s, const tl_mix *mix) {
+    sums n = {0};
+    walk w = {.s = s, .mix = mix, .fn = count, .user = &n};
+    walk_all(&w);
+    return n;
+}
+
+int64_t tl_shape_params(const tl_shape *s) {
+    tl_mix room;
+    return count_all(s, tl_mix_find("f16", &room, NULL)).params;
+}
+
+int64_t tl_shape_file_bytes(const tl_shape *s, const char *type, tl_error *err) {
+    const int64_t keys = 2000, entry = 64;   /* of the other metadata; of a tensor's name, dimensions and place */
+    tl_mix room;
+    const tl_mix *mix = tl_mix_find(type, &room, err);
+    if (!mix) return -1;
+    sums n = count_all(s, mix);
+    return n.bytes + n.tensors * entry + (int64_t)s->vocab * s->text + keys;
+}
+
+/* ---- a file with random weights ---------------------------------------------------------------------------------- */
+
+/* Tensors of one type and width share their values: speed does not depend on them. */
+enum { MAX_PATTERNS = 64, PATTERN_VALUES = 1 << 20 };
+typedef struct pattern { int type, cols; float mean; size_t bytes; void *data; } pattern;
+typedef struct writer { tl_gguf_writer *w; pattern p[MAX_PATTERNS]; int n; tl_error *err; } writer;
+
+static pattern *find_pattern(writer *x, const tensor *t) {
+    for (int i = 0; i < x->n; i++) {
+        pattern *p = &x->p[i];
+        if (p->type == t->type && p->cols == t->cols && (p->mean > 0) == (t->mean > 0)) return p;
+    }
+    if (x->n == MAX_PATTERNS) {
+        tl_fail(x->err, TL_E_UNSUPPORTED, "shape: too many different rows");
+        return NULL;
+    }
+    x->p[x->n] = (pattern){.type = t->type, .cols = t->cols, .mean = t->mean};
+    return &x->p[x->n++];
+}
+
+static void need_pattern(void *user, const tensor *t) {
+    pattern *p = find_pattern(user, t);
+    if (p && p->bytes < tensor_bytes(t)) p->bytes = tensor_bytes(t);
+}
+
+/* The beginning is random, the rest repeats it in whole rows. */
+static void make_pattern(pattern *p, tl_error *err) {
+    const tl_type_info *info = tl_type_info_get((uint32_t)p->type);
+    size_t row = (size_t)(p->cols / info->elems) * (size_t)info->bytes, rows = p->bytes / row;
+    size_t most = PATTERN_VALUES / (size_t)p->cols + 1, fresh = rows < most ? rows : most;
+    uint64_t state = (uint64_t)p->type * 1000003 + (uint64_t)p->cols;
+    if (!(p->data = tl_alloc_big(p->bytes, "random weights", err))) return;
+    tl_random_weights(p->type, p->data, fresh * (size_t)p->cols, p->mean, rows == 1 ? 0.1f : 1 / sqrtf((float)p->cols),
+                      &state);
+    for (size_t done = fresh * row; done < p->bytes;) {
+        size_t n = p->bytes - done < done ? p->bytes - done : done;
+        memcpy((char *)p->data + done, p->data, n);
+        done += n;
+    }
+}
+
+static void put_tensor(void *user, const tensor *t) {
+    writer *x = user;
+    pattern *p = find_pattern(x, t);
+    int64_t dims[2] = {t->cols, t->rows};
+    if (p && p->data) tl_gguf_put_tensor(x->w, t->name, t->type, t->rows ? 2 : 1, dims, p->data, tensor_bytes(t));
+}
+
+static void put_keys(tl_gguf_writer *w, const tl_shape *s) {
+    char key[96];
+#define KEY(suffix) (snprintf(key, sizeof key, "%s." suffix, s->arch->name), key)
+    tl_gguf_put_str(w, "general.architecture", s->arch->name);
+    tl_gguf_put_str(w, "general.name", s->name);
+    tl_gguf_put_u32(w, KEY("block_count"), (uint32_t)s->layers);
+    tl_gguf_put_u32(w, KEY("context_length"), 1 << 20);
+    tl_gguf_put_u32(w, KEY("embedding_length"), (uint32_t)s->dim);
+    tl_gguf_put_u32(w, KEY("feed_forward_length"), (uint32_t)s->ff);
+    tl_gguf_put_u32(w, KEY("attention.head_count"), (uint32_t)s->heads);
+    tl_gguf_put_u32(w, KEY("attention.head_count_kv"), (uint32_t)s->kv_heads);
+    tl_gguf_put_u32(w, KEY("attention.key_length"), (uint32_t)s->head_dim);
+    tl_gguf_put_u32(w, KEY("attention.value_length"), (uint32_t)s->head_dim);
+    tl_gguf_put_f32(w, KEY("attention.layer_norm_rms_epsilon"), 1e-5f);
+    tl_gguf_put_f32(w, KEY("rope.freq_base"), 1e6f);
+    tl_gguf_put_u32(w, KEY("rope.dimension_count"), (uint32_t)s->head_dim);
+    if (s->window) tl_gguf_put_u32(w, KEY("attention.sliding_window"), (uint32_t)s->window);
+#undef KEY
+}
+
+static int put_vocab(tl_gguf_writer *w, int n, tl_error *err) {
+    enum { ROOM = 12 };
+    char *text = tl_alloc_n((size_t)n, ROOM, "tokens", err);
+    const char **list = tl_alloc_n((size_t)n, sizeof *list, "tokens", err);
+    if (text && list) {
+        for (int i = 0; i < n; i++) {
+            snprintf(text + (size_t)i * ROOM, ROOM, "t%d", i);
+            list[i] = text + (size_t)i * ROOM;
+        }
+        tl_gguf_put_str(w, "tokenizer.ggml.model", "gpt2");
+        tl_gguf_put_str(w, "tokenizer.ggml.pre", "gpt-2");
+        tl_gguf_put_strs(w, "tokenizer.ggml.tokens", list, (uint64_t)n);
+    }
+    int rc = text && list ? TL_OK : TL_E_MEMORY;
+    tl_free(list);
+    tl_free(text);
+    return rc;
+}
+
+int tl_shape_write(const tl_shape *s, const char *type, FILE *f, tl_error *err) {
+    tl_error own = {0};
+    tl_mix room;
+    if (!err) err = &own;
+    const tl_mix *mix = tl_mix_find(type, &room, err);
+    writer x = {.w = mix ? tl_gguf_writer_new(err) : NULL, .err = err};
+    if (!x.w) return err->code;
+    walk w = {.s = s, .mix = mix, .fn = need_pattern, .user = &x};
+    walk_all(&w);
+    for (int i = 0; i < x.n && !err->code; i++) make_pattern(&x.p[i], err);
+    put_keys(x.w, s);
+    if (!err->code) put_vocab(x.w, s->vocab, err);
+    w.fn = put_tensor;
+    if (!err->code) walk_all(&w);
+    if (!err->code) tl_gguf_write_to(x.w, f, s->name, err);
+    tl_gguf_writer_free(x.w);
+    for (int i = 0; i < x.n; i++) tl_free_big(x.p[i].data, x.p[i].bytes);
+    return err->code;
+}
