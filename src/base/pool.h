@@ -18,6 +18,9 @@ void tl_pool_free(tl_pool *p);
 int tl_pool_size(const tl_pool *p);
 /* Calls fn on every thread and returns when all have returned. */
 void tl_pool_run(tl_pool *p, tl_pool_fn *fn, void *arg);
+/* For the next runs: what lies between two barriers takes milliseconds rather than microseconds (a whole prompt), so that
+ * a wait of tens of microseconds is no sign of a stopped thread. Default 0. */
+void tl_pool_set_long_steps(tl_pool *p, int on);
 /* Inside fn: waits until all threads have arrived. All writes before it are visible after it. */
 void tl_pool_barrier(tl_pool *p);
 /* Inside fn: claims the next of the items counted by counter slot (0..TL_POOL_COUNTERS-1): returns 0, 1, 2, ... once

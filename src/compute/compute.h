@@ -88,7 +88,6 @@ typedef struct tl_gated {
     tl_gate_fn *act;
     float *y;                           /* [n][stride] */
     size_t stride;
-    size_t up_cap;                      /* floats in team->up */
 } tl_gated;
 void tl_matmul_gated(tl_team *t, const tl_acts *x, const tl_gated *g);
 /* Floats team->up needs for n tokens. */

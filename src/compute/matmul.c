@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
  * Products of weights with a batch of activations, split over threads.
- * One token: each thread takes one contiguous range of rows, a single long stream to read. Several tokens: threads
- * claim TL_CLAIM_ROWS rows at a time, so that a slow thread does not hold up the others. */
+ * Several tokens: threads claim TL_CLAIM_ROWS rows at a time, so that a slow thread does not hold up the others. One
+ * token: seven eighths of the rows are dealt out in advance, a long stream to read for each thread; the rest is claimed
+ * by whoever is done first. */
 #include "compute/compute.h"
 
 unsigned tl_weight_forms(const tl_weight *const *w, int n) {
@@ -78,34 +79,40 @@ int tl_team_counter(tl_team *t) {
     return i % TL_POOL_COUNTERS;
 }
 
-void tl_matmul(tl_team *t, const tl_acts *x, const tl_product *p, int n_products) {
-    int slot = tl_team_counter(t), units = 0;
-    for (int i = 0; i < n_products; i++) units += units_of(p[i].w);
-    if (x->n == 1) {
-        int begin, end;
-        tl_split(units, 1, t->thread, t->n_threads, &begin, &end);
-        run_units(t, x, p, n_products, begin, end);
-        return;
+/* The units of a step as a thread meets them: first a range dealt out in advance, then what it claims. */
+typedef struct share { int units, dealt, step, slot, begun; } share;
+
+static share share_of(tl_team *t, int units, int n_tokens) {
+    share s = {.units = units, .step = TL_CLAIM_ROWS / UNIT, .slot = tl_team_counter(t)};
+    if (n_tokens == 1) s.dealt = t->n_threads == 1 ? units : units * 7 / 8, s.step = 4;
+    return s;
+}
+
+/* Next range [*u0, *u1) of this thread; 0: there is none. */
+static int next_range(const tl_team *t, share *s, int *u0, int *u1) {
+    if (!s->begun++) {
+        tl_split(s->dealt, 1, t->thread, t->n_threads, u0, u1);
+        if (*u0 < *u1) return 1;
     }
-    const int step = TL_CLAIM_ROWS / UNIT;
-    for (int u; (u = tl_pool_next(t->pool, slot) * step) < units;)
-        run_units(t, x, p, n_products, u, u + step < units ? u + step : units);
+    *u0 = s->dealt + tl_pool_next(t->pool, s->slot) * s->step;
+    *u1 = *u0 + s->step < s->units ? *u0 + s->step : s->units;
+    return *u0 < s->units;
+}
+
+void tl_matmul(tl_team *t, const tl_acts *x, const tl_product *p, int n_products) {
+    int units = 0, u0, u1;
+    for (int i = 0; i < n_products; i++) units += units_of(p[i].w);
+    share s = share_of(t, units, x->n);
+    while (next_range(t, &s, &u0, &u1)) run_units(t, x, p, n_products, u0, u1);
 }
 
 void tl_matmul_gated(tl_team *t, const tl_acts *x, const tl_gated *g) {
-    int slot = tl_team_counter(t), begin = 0, end = g->gate->rows, rows = TL_CLAIM_ROWS;
-    if (x->n == 1) {
-        tl_split(end, UNIT, t->thread, t->n_threads, &begin, &end);
-        rows = (int)(g->up_cap / UNIT * UNIT);
-    }
-    for (;;) {
-        int r0 = x->n == 1 ? begin : tl_pool_next(t->pool, slot) * rows;
-        if (r0 >= end) return;
-        int r1 = r0 + rows < end ? r0 + rows : end;
+    share s = share_of(t, units_of(g->gate), x->n);
+    for (int u0, u1; next_range(t, &s, &u0, &u1);) {
+        int r0 = u0 * UNIT, r1 = u1 * UNIT < g->gate->rows ? u1 * UNIT : g->gate->rows;
         size_t width = (size_t)(r1 - r0);
         run_rows(t, x, g->gate, g->gate_bias, r0, r1, g->y + r0, g->stride, 0);
         run_rows(t, x, g->up, g->up_bias, r0, r1, t->up, width, 0);
         for (int i = 0; i < x->n; i++) g->act(g->y + (size_t)i * g->stride + r0, t->up + (size_t)i * width, r1 - r0);
-        begin = r1;
     }
 }

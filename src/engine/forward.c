@@ -122,8 +122,7 @@ static void ffn_half(struct tl_session *s, tl_team *t, const tl_layer *l) {
     const tl_weight *w[] = {&l->gate, &l->up, &l->down};
     tl_acts a = prepare(s, t, s->w.x, hp->n_embd, l->ffn_norm, w, 2);
     tl_gated g = {.gate = &l->gate, .up = &l->up, .gate_bias = l->gate_bias, .up_bias = l->up_bias,
-                  .act = s->m->arch->gelu ? t->k->gelu_mul : t->k->silu_mul, .y = s->w.ff, .stride = (size_t)hp->n_ff,
-                  .up_cap = tl_up_floats(s->n_batch, hp->n_ff)};
+                  .act = s->m->arch->gelu ? t->k->gelu_mul : t->k->silu_mul, .y = s->w.ff, .stride = (size_t)hp->n_ff};
     tl_matmul_gated(t, &a, &g);
     tl_pool_barrier(t->pool);
     mark(s, t, TL_OP_GATE_UP);
@@ -182,6 +181,7 @@ int tl_forward(struct tl_session *s, float *logits) {
     s->cancel = 0;
     for (int i = 0; i < TL_POOL_COUNTERS; i++) tl_pool_rewind(s->pool, i);
     if (s->profile) s->profile->last = tl_now();
+    tl_pool_set_long_steps(s->pool, s->n >= 8);
     tl_pool_run(s->pool, forward_thread, &r);
     if (s->profile) s->profile->seconds[TL_OP_HEAD] += tl_now() - s->profile->last;
     return s->cancel ? TL_E_CANCELLED : TL_OK;
