@@ -39,6 +39,7 @@ int64_t tl_bench_case_ctx(const tl_bench_case *c);
 typedef struct tl_bench_options {
     int reps;                           /* quiet runs wanted, 1..TL_MAX_SAMPLES; disturbed ones are repeated */
     tl_counters *counters;              /* opened before the session */
+    int profile;                        /* also the time of each operation */
     void (*progress)(void *user, const char *what);   /* may be NULL */
     void *progress_user;
 } tl_bench_options;
@@ -49,11 +50,14 @@ typedef struct tl_bench_result {
                                            decode: NAN */
     double tokens, seconds;             /* of one run */
     tl_cost op[TL_N_OPS], cost;         /* of one run, by operation and together */
+    double op_seconds[TL_N_OPS];        /* of one run, mean; if a profile was asked for */
     tl_counts counts;                   /* per token; negative: unavailable */
 } tl_bench_result;
 
 /* Fills the cache to c->depth where it is not yet, runs once for warmth, then measures. The session has at least
  * c->batch sequences of tl_bench_case_ctx positions; they hold c->depth positions afterwards. */
 int tl_bench_run(tl_session *s, const tl_bench_case *c, const tl_bench_options *o, tl_bench_result *r, tl_error *err);
+
+const char *tl_op_name(int op);         /* "gate_up" */
 
 #endif

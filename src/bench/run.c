@@ -17,6 +17,15 @@ void tl_bench_case_name(const tl_bench_case *c, char *buf, size_t size) {
 /* One more: the token behind a prompt. */
 int64_t tl_bench_case_ctx(const tl_bench_case *c) { return (int64_t)c->depth + c->n + 1; }
 
+const char *tl_op_name(int op) {
+    static const char *const names[TL_N_OPS] = {
+        [TL_OP_EMBED] = "embed", [TL_OP_PREPARE] = "prepare", [TL_OP_QKV] = "qkv", [TL_OP_ROPE_KV] = "rope_kv",
+        [TL_OP_ATTENTION] = "attention", [TL_OP_ATTN_OUT] = "attn_out", [TL_OP_GATE_UP] = "gate_up",
+        [TL_OP_DOWN] = "down", [TL_OP_HEAD] = "head",
+    };
+    return names[op];
+}
+
 typedef struct bench {
     tl_session *s;
     const tl_bench_case *c;
@@ -25,6 +34,8 @@ typedef struct bench {
     uint8_t *want;            /* [batch]: all 1 */
     tl_counts sum;
     double counted;           /* tokens in sum */
+    tl_profile profile;       /* sum of n_profiled runs */
+    int n_profiled;
 } bench;
 
 static int32_t token_at(const bench *b, int seq, int pos) {
@@ -76,9 +87,12 @@ static int sample(bench *b, double *seconds, double *first, unsigned *reasons, t
     rewind_to_depth(b);
     tl_counters_begin(b->o->counters);
     tl_disturb_begin(&d);
+    if (b->o->profile) b->s->profile = &b->profile;
     double start = tl_now();
     int rc = run_once(b, b->c->n, err);
     *seconds = tl_now() - start;
+    b->s->profile = NULL;
+    b->n_profiled++;
     *reasons = tl_disturb_end(&d, 0);   /* threads sleep at times: not judged by their CPU time */
     tl_counts counts = tl_counters_end(b->o->counters);
     add_counts(b, &counts, (double)b->c->n * (b->c->decode ? b->c->batch : 1));
@@ -144,6 +158,7 @@ static int measure(bench *b, tl_bench_result *r, tl_error *err) {
     r->first = b->c->decode ? NAN : tl_samples_stat(&first).median;
     r->tokens = tokens;
     r->seconds = tokens / r->tok_s.median;
+    for (int i = 0; i < TL_N_OPS; i++) r->op_seconds[i] = b->profile.seconds[i] / b->n_profiled;
     r->counts = b->sum;
     for (int i = 0; i < TL_N_COUNTS; i++)
         if (r->counts.count[i] > 0) r->counts.count[i] /= b->counted;

@@ -21,6 +21,8 @@ static const tl_opt options[] = {
     {"--cpu", "LIST", TL_OPT_STR, AT(cpu), 0, 0,
      "CPU levels, as avx2,avx512vnni; default: the best; --kernels: all this CPU can run"},
     {"-r,--reps", "N", TL_OPT_INT, AT(reps), 1, TL_MAX_SAMPLES, "runs of each test; default 5"},
+    {"--ops", NULL, TL_OPT_FLAG, AT(ops), 0, 0, "the operations of the forward pass one by one"},
+    {"--svg", "FILE", TL_OPT_STR, AT(svg), 0, 0, "with --ops: the roofline of the first model as a picture"},
     {"--shape", "LIST", TL_OPT_STR, AT(shape), 0, 0,
      "random weights of known shapes, as qwen2.5-0.5b,llama-3.2-1b, or of layers=24,dim=896,ff=4864,heads=14,..."},
     {"--type", "LIST", TL_OPT_STR, AT(type), 0, 0, "types of --shape, as q4_k_m,q8_0; default q4_k_m"},
@@ -156,6 +158,7 @@ static void bench(const tl_bench_args *a, const char *const *words, int n_words,
     else if (a->kernels) bench_kernels(a, words[0], out, err);
     else if (a->shape && n_words)
         tl_fail(err, TL_E_ARGUMENT, "bench: '%s' is one word too many for --shape", words[0]);
+    else if (a->svg && !a->ops) tl_fail(err, TL_E_ARGUMENT, "bench: --svg is for --ops");
     else if (a->type && !a->shape) tl_fail(err, TL_E_ARGUMENT, "bench: --type is for --shape");
     else if (n_words || a->shape) tl_bench_models(a, words, n_words, out, n_failed, err);
     else tl_fail(err, TL_E_ARGUMENT, "bench: choose one of MODEL, --shape, --machine and --kernels");
@@ -183,6 +186,7 @@ const tl_cmd tl_cmd_bench = {
     "  tinyllm bench model.gguf\n"
     "  tinyllm bench model.gguf -p 128,512 -n 64 -d 0,4096 -t 1,2 --json\n"
     "  tinyllm bench model.gguf -p 0 --batch 1,2,4,8,16,32\n"
+    "  tinyllm bench model.gguf --ops --svg roofline.svg\n"
     "  tinyllm bench --shape qwen2.5-7b,llama-3.1-8b --type q4_k_m,q8_0\n"
     "  tinyllm bench --machine\n"
     "  tinyllm bench --machine --json -t 1,2,4 >machine.json\n"

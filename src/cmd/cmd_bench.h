@@ -9,7 +9,7 @@
 
 typedef struct tl_bench_args {
     int machine, kernels, ops, json, csv, no_limits;
-    const char *threads, *cpu, *prefill, *decode, *depth, *batch, *kv, *shape, *type;
+    const char *threads, *cpu, *prefill, *decode, *depth, *batch, *kv, *shape, *type, *svg;
     int64_t reps;
     double loop;
 } tl_bench_args;
@@ -23,6 +23,24 @@ int tl_bench_levels(const char *list, int *v, int cap, tl_error *err);
 int tl_bench_word(const char **list, const char *option, char *buf, size_t size, tl_error *err);
 /* For the progress members of option structs. */
 void tl_bench_progress(void *user, const char *what);
+
+/* Rows by operation, and the picture of the first model's. */
+extern const tl_col tl_bench_op_cols[];
+extern const int tl_bench_n_op_cols;
+typedef struct tl_bench_op_run {
+    const char *model, *level, *test;
+    int threads, decode, peak_kind;
+    double read, peak;        /* bytes/s, MAC/s; 0: unknown */
+    const tl_bench_result *r;
+} tl_bench_op_run;
+void tl_bench_op_rows(const tl_bench_op_run *o, tl_table *t);
+typedef struct tl_bench_plot {
+    char title[256], series[2][96];
+    tl_plot_point point[2 * TL_N_OPS];
+    tl_plot p;
+} tl_bench_plot;
+/* Adds a run unless it is another model's or the phase is there already. */
+void tl_bench_plot_add(tl_bench_plot *plot, const tl_bench_op_run *o);
 
 /* Measures the models in files, or those of --shape. Cases that fail are named on stderr and in their row, and counted in *n_failed; err: nothing could
  * be measured at all. */

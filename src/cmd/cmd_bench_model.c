@@ -19,7 +19,8 @@ typedef struct suite {
     list prefill, decode, depth, batch, threads, level, kv;
     tl_machine machine;
     tl_counters counters;
-    tl_table table;
+    tl_table table, ops;
+    tl_bench_plot plot;
     int n_failed;
     /* now being measured */
     const char *path, *label;
@@ -144,16 +145,28 @@ static void clear_progress(void) {
     if (isatty(STDERR_FILENO)) fputs("\r\033[K", stderr);
 }
 
+static void add_ops(suite *s, const tl_bench_case *c, const char *test, const tl_bench_result *r) {
+    int64_t size = tl_model_get_info(s->m).bytes_per_token;
+    tl_bench_op_run o = {.model = s->label, .level = s->level_name, .test = test, .threads = s->n_threads,
+                         .decode = c->decode, .peak_kind = tl_cost_peak(s->m), .r = r};
+    o.read = tl_machine_bandwidth(&s->machine, s->n_threads, size);
+    o.peak = tl_machine_peak(&s->machine, s->level_name, o.peak_kind, s->n_threads);
+    tl_bench_op_rows(&o, &s->ops);
+    tl_bench_plot_add(&s->plot, &o);
+}
+
 static void run_case(suite *s, tl_session *session, const tl_bench_case *c) {
     tl_bench_options o = {.reps = (int)s->a->reps, .counters = &s->counters, .progress_user = s};
     tl_bench_result r;
     tl_error err = {0};
     char name[64];
     if (isatty(STDERR_FILENO)) o.progress = progress;
+    o.profile = s->a->ops;
     tl_bench_case_name(c, name, sizeof name);
     int rc = tl_bench_run(session, c, &o, &r, &err);
     clear_progress();
-    if (rc == TL_OK) add_row(s, name, &r);
+    if (rc == TL_OK && s->a->ops) add_ops(s, c, name, &r);
+    else if (rc == TL_OK) add_row(s, name, &r);
     else add_failure(s, name, err.text);
 }
 
@@ -324,11 +337,22 @@ static void report(const suite *s, tl_buf *out) {
         tl_json j = {.out = out};
         tl_json_begin(&j, NULL, '{');
         tl_machine_json(&s->machine, &j, "machine");
-        tl_table_as_json(&s->table, &j, "rows");
+        if (!s->a->ops || tl_table_rows(&s->table)) tl_table_as_json(&s->table, &j, "rows");
+        if (s->a->ops) tl_table_as_json(&s->ops, &j, "ops");
         tl_json_end(&j, '}');
         tl_buf_str(out, "\n");
-    } else if (s->a->csv) tl_table_as_csv(&s->table, out);
+    } else if (s->a->csv) tl_table_as_csv(s->a->ops ? &s->ops : &s->table, out);
+    else if (s->a->ops) tl_table_as_text(&s->ops, out);
     else add_text(s, out);
+}
+
+static int write_plot(const suite *s, tl_error *err) {
+    tl_buf svg = {0};
+    tl_plot_svg(&s->plot.p, &svg);
+    if (svg.failed) tl_fail(err, TL_E_MEMORY, "bench: no memory for the picture");
+    else tl_write_file(s->a->svg, svg.p, svg.n, err);
+    tl_buf_free(&svg);
+    return err->code;
 }
 
 /* ---- shapes ------------------------------------------------------------------------------------------------------ */
@@ -400,14 +424,17 @@ int tl_bench_models(const tl_bench_args *a, const char *const *paths, int n_path
     if (!s) return err->code;
     s->a = a;
     s->table = (tl_table)TL_TABLE(columns);
+    s->ops = (tl_table){.cols = tl_bench_op_cols, .n_cols = tl_bench_n_op_cols};
     if (parse_lists(s, err) != TL_OK) goto end;
     if (tl_machine_init(&s->machine, tl_levels[s->level.v[0]].name, err) != TL_OK) goto end;
     if (!a->shape) run_files(s, paths, n_paths);
     else if (run_shapes(s, err) != TL_OK) goto end;
     *n_failed = s->n_failed;
-    if (s->table.failed) tl_fail(err, TL_E_MEMORY, "bench: no memory for the table");
+    if (a->svg && s->plot.p.n && write_plot(s, err) != TL_OK) goto end;
+    if (s->table.failed || s->ops.failed) tl_fail(err, TL_E_MEMORY, "bench: no memory for the table");
     else report(s, out);
 end:
+    tl_table_free(&s->ops);
     tl_table_free(&s->table);
     tl_free(s);
     return err->code;

@@ -202,6 +202,16 @@ typedef struct tl_roofline {
 /* bandwidth [bytes/s] and peak [MAC/s] at the same number of threads; <= 0: unknown. */
 tl_roofline tl_regime(double bytes, double macs, double seconds, double bandwidth, double peak);
 
+/* A picture of it. share: of the time of the point's series (0 or 1). Points without multiply-adds are left out. */
+typedef struct tl_plot_point { const char *label; int series; double intensity, gmac_s, share; } tl_plot_point;
+typedef struct tl_plot {
+    const char *title, *series[2], *peak_name;   /* series NULL: none */
+    double gb_s, gmac_s;                /* roofs; 0: unknown */
+    const tl_plot_point *point;
+    int n;
+} tl_plot;
+void tl_plot_svg(const tl_plot *p, tl_buf *out);
+
 /* ---- tables ----------------------------------------------------------------------------------------------------- */
 
 /* A table is its columns and cells row by row; the same rows go out as text, CSV or JSON. */

@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * svg.c: the roofline as a picture: both axes logarithmic, the memory roof rising to the compute roof, a point per piece
+ * of work whose area is its share of the time. Labels are put where they meet neither each other nor a point; one that
+ * had to move away is joined to its point by a line. */
+#include <math.h>
+#include <string.h>
+#include "perf/perf.h"
+
+enum { WIDTH = 960, HEIGHT = 620, LEFT = 80, RIGHT = 30, TOP = 60, BOTTOM = 90, FONT = 13, MAX_POINTS = 64 };
+
+static const char *const colors[2] = {"#1d4ed8", "#c2410c"};
+
+typedef struct box { double x0, y0, x1, y1; } box;
+typedef struct chart {
+    const tl_plot *p;
+    tl_buf *out;
+    double x0, x1, y0, y1;    /* decimal logarithms at the ends of the axes */
+    box taken[2 * MAX_POINTS + 4];
+    int n_taken;
+} chart;
+
+static double at_x(const chart *c, double v) {
+    return LEFT + (log10(v) - c->x0) / (c->x1 - c->x0) * (WIDTH - LEFT - RIGHT);
+}
+static double at_y(const chart *c, double v) {
+    return HEIGHT - BOTTOM - (log10(v) - c->y0) / (c->y1 - c->y0) * (HEIGHT - TOP - BOTTOM);
+}
+
+static int drawable(const tl_plot_point *p) { return p->intensity > 0 && p->gmac_s > 0; }
+static double radius(const tl_plot_point *p) { return 4 + 9 * sqrt(p->share > 0 ? p->share : 0); }
+
+/* A decimal number whatever the locale: no fractions. */
+static int px(double v) { return (int)lround(v); }
+
+static void text(tl_buf *out, double x, double y, const char *anchor, const char *color, const char *s) {
+    tl_buf_fmt(out, "<text x=\"%d\" y=\"%d\" text-anchor=\"%s\" fill=\"%s\">", px(x), px(y), anchor, color);
+    for (; *s; s++) {
+        if (*s == '<') tl_buf_str(out, "&lt;");
+        else if (*s == '>') tl_buf_str(out, "&gt;");
+        else if (*s == '&') tl_buf_str(out, "&amp;");
+        else tl_buf_add(out, s, 1);
+    }
+    tl_buf_str(out, "</text>\n");
+}
+
+static void line(tl_buf *out, double x0, double y0, double x1, double y1, const char *color, int width) {
+    tl_buf_fmt(out, "<line x1=\"%d\" y1=\"%d\" x2=\"%d\" y2=\"%d\" stroke=\"%s\" stroke-width=\"%d\"/>\n", px(x0), px(y0),
+               px(x1), px(y1), color, width);
+}
+
+static void take(chart *c, box b) {
+    if (c->n_taken < (int)(sizeof c->taken / sizeof *c->taken)) c->taken[c->n_taken++] = b;
+}
+
+static int is_free(const chart *c, const box *b) {
+    if (b->x0 < LEFT + 2 || b->x1 > WIDTH - RIGHT - 2 || b->y0 < TOP + 2 || b->y1 > HEIGHT - BOTTOM - 2) return 0;
+    for (int i = 0; i < c->n_taken; i++) {
+        const box *t = &c->taken[i];
+        if (b->x0 < t->x1 && t->x0 < b->x1 && b->y0 < t->y1 && t->y0 < b->y1) return 0;
+    }
+    return 1;
+}
+
+/* Whole decades around everything that is drawn, half a decade of air. */
+static void fit(chart *c) {
+    const tl_plot *p = c->p;
+    c->x0 = c->y0 = INFINITY;
+    c->x1 = c->y1 = -INFINITY;
+    for (int i = 0; i < p->n; i++) {
+        if (!drawable(&p->point[i])) continue;
+        c->x0 = fmin(c->x0, log10(p->point[i].intensity));
+        c->x1 = fmax(c->x1, log10(p->point[i].intensity));
+        c->y0 = fmin(c->y0, log10(p->point[i].gmac_s));
+        c->y1 = fmax(c->y1, log10(p->point[i].gmac_s));
+    }
+    if (!isfinite(c->x0)) c->x0 = 0, c->x1 = 2, c->y0 = 0, c->y1 = 2;
+    if (p->gmac_s > 0) c->y1 = fmax(c->y1, log10(p->gmac_s));
+    if (p->gmac_s > 0 && p->gb_s > 0) c->x1 = fmax(c->x1, log10(p->gmac_s / p->gb_s) + 0.5);
+    c->x0 = floor(c->x0 - 0.2), c->x1 = ceil(c->x1 + 0.3);
+    c->y0 = floor(c->y0 - 0.2), c->y1 = ceil(c->y1 + 0.3);
+}
+
+static void draw_axes(chart *c) {
+    char s[32];
+    double bottom = HEIGHT - BOTTOM;
+    for (int d = (int)c->x0; d <= (int)c->x1; d++) {
+        double x = at_x(c, pow(10, d));
+        line(c->out, x, TOP, x, bottom, "#e5e7eb", 1);
+        snprintf(s, sizeof s, d < 0 ? "0.%0*d" : "1%0*d", d < 0 ? -d : d, d < 0);
+        text(c->out, x, bottom + 20, "middle", "#374151", d ? s : "1");
+    }
+    for (int d = (int)c->y0; d <= (int)c->y1; d++) {
+        double y = at_y(c, pow(10, d));
+        line(c->out, LEFT, y, WIDTH - RIGHT, y, "#e5e7eb", 1);
+        snprintf(s, sizeof s, d < 0 ? "0.%0*d" : "1%0*d", d < 0 ? -d : d, d < 0);
+        text(c->out, LEFT - 8, y + 4, "end", "#374151", d ? s : "1");
+    }
+    line(c->out, LEFT, bottom, WIDTH - RIGHT, bottom, "#374151", 1);
+    line(c->out, LEFT, TOP, LEFT, bottom, "#374151", 1);
+    text(c->out, (LEFT + WIDTH - RIGHT) / 2.0, bottom + 42, "middle", "#111827", "multiply-adds per byte");
+    tl_buf_fmt(c->out, "<text transform=\"translate(22 %d) rotate(-90)\" text-anchor=\"middle\" fill=\"#111827\">"
+                       "10^9 multiply-adds per second</text>\n", px((TOP + bottom) / 2));
+}
+
+static void draw_roofs(chart *c) {
+    const tl_plot *p = c->p;
+    char s[64];
+    double left = pow(10, c->x0), right = pow(10, c->x1), low = pow(10, c->y0), top = pow(10, c->y1);
+    double ridge = p->gmac_s > 0 && p->gb_s > 0 ? p->gmac_s / p->gb_s : 0;
+    if (p->gb_s > 0) {
+        double from = p->gb_s * left < low ? low / p->gb_s : left, to = ridge > 0 ? ridge : top / p->gb_s;
+        line(c->out, at_x(c, from), at_y(c, p->gb_s * from), at_x(c, to), at_y(c, p->gb_s * to), "#111827", 2);
+        snprintf(s, sizeof s, "reading %d.%d GB/s", (int)p->gb_s, (int)(p->gb_s * 10) % 10);
+        double x = at_x(c, from) + 26, y = at_y(c, p->gb_s * pow(10, log10(from) + 26.0 / (WIDTH - LEFT - RIGHT) *
+                                                                                 (c->x1 - c->x0))) - 14;
+        double slope = atan2(at_y(c, p->gb_s * from) - at_y(c, p->gb_s * to), at_x(c, to) - at_x(c, from));
+        tl_buf_fmt(c->out, "<text transform=\"translate(%d %d) rotate(%d)\" fill=\"#111827\">%s</text>\n", px(x), px(y),
+                   -px(slope * 180 / 3.14159265), s);
+    }
+    if (p->gmac_s > 0) {
+        double y = at_y(c, p->gmac_s), from = ridge > 0 ? at_x(c, ridge) : LEFT;
+        line(c->out, from, y, at_x(c, right), y, "#111827", 2);
+        snprintf(s, sizeof s, "%s peak %.0f GMAC/s", p->peak_name, p->gmac_s);
+        text(c->out, WIDTH - RIGHT - 4, y - 7, "end", "#111827", s);
+        take(c, (box){WIDTH - RIGHT - 220, y - 20, WIDTH - RIGHT, y + 3});
+    }
+}
+
+/* Where a label may stand relative to its point: nearest places first, round the clock. */
+static box place_label(const chart *c, double x, double y, double r, double width, int *moved) {
+    for (int ring = 0; ring < 12; ring++)
+        for (int i = 0; i < 16; i++) {
+            double angle = i * 3.14159265 / 8, far = r + 6 + ring * 14;
+            double cx = x + cos(angle) * (far + (fabs(cos(angle)) > 0.3 ? width / 2 : 0)), cy = y + sin(angle) * (far + 2);
+            if (fabs(cos(angle)) > 0.3 && cos(angle) < 0) cx = x + cos(angle) * far - width / 2;
+            else if (fabs(cos(angle)) > 0.3) cx = x + cos(angle) * far + width / 2;
+            box b = {cx - width / 2, cy - FONT * 0.6, cx + width / 2, cy + FONT * 0.6};
+            if (!is_free(c, &b)) continue;
+            *moved = ring > 0;
+            return b;
+        }
+    *moved = 0;
+    return (box){x + r, y - FONT * 0.6, x + r + width, y + FONT * 0.6};
+}
+
+static void draw_points(chart *c) {
+    for (int i = 0; i < c->p->n; i++) {
+        const tl_plot_point *p = &c->p->point[i];
+        if (!drawable(p)) continue;
+        double x = at_x(c, p->intensity), y = at_y(c, p->gmac_s), r = radius(p);
+        take(c, (box){x - r, y - r, x + r, y + r});
+    }
+    for (int i = 0; i < c->p->n; i++) {
+        const tl_plot_point *p = &c->p->point[i];
+        if (!drawable(p)) continue;
+        double x = at_x(c, p->intensity), y = at_y(c, p->gmac_s), r = radius(p);
+        const char *color = colors[p->series == 1];
+        char label[80];
+        int moved;
+        snprintf(label, sizeof label, "%.60s %.0f %%", p->label, p->share * 100);
+        box b = place_label(c, x, y, r, (double)strlen(label) * FONT * 0.56, &moved);
+        take(c, b);
+        if (moved) line(c->out, x, y, b.x0 > x ? b.x0 : b.x1 < x ? b.x1 : (b.x0 + b.x1) / 2,
+                        b.y0 > y ? b.y0 : b.y1 < y ? b.y1 : (b.y0 + b.y1) / 2, "#9ca3af", 1);
+        tl_buf_fmt(c->out, "<circle cx=\"%d\" cy=\"%d\" r=\"%d\" fill=\"%s\" fill-opacity=\"0.75\"/>\n", px(x), px(y), px(r),
+                   color);
+        text(c->out, (b.x0 + b.x1) / 2, b.y1 - 3, "middle", color, label);
+    }
+}
+
+static void draw_legend(chart *c) {
+    double x = LEFT;
+    for (int i = 0; i < 2; i++) {
+        if (!c->p->series[i]) continue;
+        tl_buf_fmt(c->out, "<circle cx=\"%d\" cy=\"%d\" r=\"6\" fill=\"%s\" fill-opacity=\"0.75\"/>\n", px(x + 6), HEIGHT - 20,
+                   colors[i]);
+        text(c->out, x + 18, HEIGHT - 15, "start", colors[i], c->p->series[i]);
+        x += 40 + (double)strlen(c->p->series[i]) * FONT * 0.6;
+    }
+    text(c->out, WIDTH - RIGHT, HEIGHT - 15, "end", "#374151", "area of a point and %: share of the time of its phase");
+}
+
+void tl_plot_svg(const tl_plot *p, tl_buf *out) {
+    chart c = {.p = p, .out = out};
+    fit(&c);
+    tl_buf_fmt(out, "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\" viewBox=\"0 0 %d %d\" "
+                    "font-family=\"sans-serif\" font-size=\"%d\">\n<rect width=\"%d\" height=\"%d\" fill=\"#ffffff\"/>\n",
+               WIDTH, HEIGHT, WIDTH, HEIGHT, FONT, WIDTH, HEIGHT);
+    text(out, LEFT, 34, "start", "#111827", p->title);
+    draw_axes(&c);
+    draw_roofs(&c);
+    draw_points(&c);
+    draw_legend(&c);
+    tl_buf_str(out, "</svg>\n");
+}
