@@ -3,10 +3,10 @@
  * gemm.h: all matrix products of one x86 level; a level's gemm.c sets the parameters and includes this once.
  *   LEVEL  name of the level;  ROWS, VNNI  as in simd.h
  *
- * Weights are packed by groups of ROWS rows, a lane of a vector for each (planes.h, legacy.h, kquants.h). Few tokens
- * are multiplied straight from the packed form (type.tmpl.h), many through panels (panel.h). Types without a packed
- * form are expanded from the file's rows (generic.h). An output is the same sequence of float operations on every
- * path: add_block in panel.h. A new type is a section in legacy.h or kquants.h and a row at the end of this file. */
+ * Weights are packed by groups of ROWS rows, a lane of a vector for each (planes.h, legacy.h, kquants.h, tables.h). Few
+ * tokens are multiplied straight from the packed form (type.tmpl.h), many through panels (panel.h). Types without a
+ * packed form are expanded from the file's rows (generic.h). An output is the same sequence of float operations on every
+ * path: add_block in panel.h. A new type is a section in one of the three and a row at the end of this file. */
 #define CAT_(a, b) a##b
 #define CAT(a, b) CAT_(a, b)
 #define FN_(kind, type, rows, level) tl_##kind##_##type##_r##rows##_##level
@@ -41,12 +41,14 @@ PANEL(0, 0, 4)
 PANEL(0, 0, 5)
 PANEL(0, 1, 4)
 PANEL(0, 1, 5)
+PANEL(1, 0, 4)
 PANEL(1, 0, 6)
 PANEL(1, 1, 4)
 #endif
 
 #include "x86/legacy.h"
 #include "x86/kquants.h"
+#include "x86/tables.h"
 #include "x86/generic.h"
 
 #define FILL__(level) tl_fill_##level##_gemm
@@ -63,8 +65,13 @@ void FILL_(LEVEL)(tl_kernels *k) {
     PACK(Q5_0, q5_0)
     PACK(Q5_1, q5_1)
     PACK(Q8_0, q8_0)
+    PACK(Q2_K, q2_k)
+    PACK(Q3_K, q3_k)
     PACK(Q4_K, q4_k)
     PACK(Q5_K, q5_k)
     PACK(Q6_K, q6_k)
+    PACK(IQ4_NL, iq4_nl)
+    PACK(IQ4_XS, iq4_xs)
+    PACK(MXFP4, mxfp4)
 #undef PACK
 }

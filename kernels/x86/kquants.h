@@ -117,3 +117,83 @@ INLINE void codes_q6_k(const uint8_t *p, int i, vu *w) {
 #define BITS 6
 #define PANEL_FROM 12
 #include "x86/type.tmpl.h"
+
+/* Elements 32i..32i+31 of the 2-bit codes of q2_k and q3_k. */
+static void codes_k2(const uint8_t *qs, int i, uint8_t *c) {
+    for (int l = 0; l < 32; l++) c[l] = qs[i / 4 * 32 + l] >> (i % 4 * 2) & 3;
+}
+
+/* ---- q2_k: d [ROWS] fp16 | dmin [ROWS] fp16 | 16 scales (low nibbles) and minima, 4 planes | 8 times: 2 planes */
+#define AT(i) (ROWS * 20 + (i) * ROWS * 8)
+static void pack_q2_k(const uint8_t *src, uint8_t *dst, int r) {
+    put_u16(dst, r, src + 80);
+    put_u16(dst + ROWS * 2, r, src + 82);
+    for (int j = 0; j < 4; j++) put_u32(dst + ROWS * 4, j, r, load_u32(src + 4 * j));
+    for (int i = 0; i < 8; i++) {
+        uint8_t c[32];
+        codes_k2(src + 16, i, c);
+        pack_low2(dst + AT(i), r, c);
+    }
+}
+INLINE void scales_q2_k(const uint8_t *p, vf *s, vf *m) {
+    vf d = load_f16(p), dmin = -load_f16(p + ROWS * 2);
+    UNROLL for (int j = 0; j < 4; j++) {
+        vu x = load_v(p + ROWS * 4 + j * VBYTES);
+        UNROLL for (int i = 0; i < 4; i++) {
+            s[4 * j + i] = to_f32((vi)(x >> 8 * i & 15)) * d;
+            m[4 * j + i] = to_f32((vi)(x >> (8 * i + 4) & 15)) * dmin;
+        }
+    }
+}
+INLINE void codes_q2_k(const uint8_t *p, int i, vu *w) { unpack_low2(p + AT(i), w); }
+#undef AT
+
+#define TYPE q2_k
+#define ELEMS 256
+#define BYTES 84
+#define ZERO 0
+#define HALF 1
+#define MIN 1
+#define BITS 4
+#define PANEL_FROM 12
+#include "x86/type.tmpl.h"
+
+/* ---- q3_k: d [ROWS] fp16 | 16 6-bit scales as they are in the file, 3 planes | 8 times: third bits, 1 plane, 2 planes */
+#define AT(i) (ROWS * 14 + (i) * ROWS * 12)
+static void pack_q3_k(const uint8_t *src, uint8_t *dst, int r) {
+    put_u16(dst, r, src + 108);
+    for (int j = 0; j < 3; j++) put_u32(dst + ROWS * 2, j, r, load_u32(src + 96 + 4 * j));
+    for (int i = 0; i < 8; i++) {
+        uint8_t c[32];
+        codes_k2(src + 32, i, c);
+        for (int l = 0; l < 32; l++) c[l] |= (uint8_t)((src[l] >> i & 1) << 2);
+        pack_bit3(dst + AT(i), r, c);
+        pack_low2(dst + AT(i) + VBYTES, r, c);
+    }
+}
+INLINE void scales_q3_k(const uint8_t *p, vf *s, vf *m) {
+    vf d = load_f16(p);
+    vu x[3];
+    UNROLL for (int j = 0; j < 3; j++) x[j] = load_v(p + ROWS * 2 + j * VBYTES);
+    vu sc[4] = {(x[0] & 15 * REP4) | (x[2] << 4 & 48 * REP4), (x[1] & 15 * REP4) | (x[2] << 2 & 48 * REP4),
+                (x[0] >> 4 & 15 * REP4) | (x[2] & 48 * REP4), (x[1] >> 4 & 15 * REP4) | (x[2] >> 2 & 48 * REP4)};
+    /* Scale - 32 as a signed number of 6 bits, whose sign is the upper bit turned. */
+    UNROLL for (int i = 0; i < 16; i++)
+        s[i] = to_f32((vi)(sc[i / 4] ^ 32 * REP4) << (26 - 8 * (i % 4)) >> 26) * d;
+    (void)m;
+}
+INLINE void codes_q3_k(const uint8_t *p, int i, vu *w) {
+    unpack_low2(p + AT(i) + VBYTES, w);
+    unpack_bit3(p + AT(i), w);
+}
+#undef AT
+
+#define TYPE q3_k
+#define ELEMS 256
+#define BYTES 110
+#define ZERO 4
+#define HALF 1
+#define MIN 0
+#define BITS 4
+#define PANEL_FROM 12
+#include "x86/type.tmpl.h"

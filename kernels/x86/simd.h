@@ -46,6 +46,13 @@ INLINE vf fma_v(vf a, vf b, vf c) { return (vf)_mm512_fmadd_ps((__m512)a, (__m51
 INLINE vf fma_1(float a, vf b, vf c) { return (vf)_mm512_fmadd_ps(_mm512_set1_ps(a), (__m512)b, (__m512)c); }
 /* ROWS fp16 values. */
 INLINE vf load_f16(const void *p) { return (vf)_mm512_cvtph_ps(_mm256_loadu_si256(p)); }
+/* ROWS unsigned numbers of 16 or 8 bits. */
+INLINE vu load_u16(const void *p) { return (vu)_mm512_cvtepu16_epi32(_mm256_loadu_si256(p)); }
+INLINE vu load_u8(const void *p) { return (vu)_mm512_cvtepu8_epi32(_mm_loadu_si128(p)); }
+/* table[i] for every byte i < 16 of a vector. */
+INLINE vu shuffle_16(const uint8_t *table, vu i) {
+    return (vu)_mm512_shuffle_epi8(_mm512_broadcast_i32x4(_mm_loadu_si128((const void *)table)), (__m512i)i);
+}
 /* acc + the 4 products of unsigned w and signed a in each lane, exact. In assembly because gcc 12 does not fold
  * the broadcast into the operand of this intrinsic (a fifth of the speed), volatile because it would undo the order of
  * interleaved sums. */
@@ -69,6 +76,11 @@ INLINE vi set1(const void *p) { return (vi)_mm256_set1_epi32((int)load_u32(p)); 
 INLINE vf fma_v(vf a, vf b, vf c) { return (vf)_mm256_fmadd_ps((__m256)a, (__m256)b, (__m256)c); }
 INLINE vf fma_1(float a, vf b, vf c) { return (vf)_mm256_fmadd_ps(_mm256_set1_ps(a), (__m256)b, (__m256)c); }
 INLINE vf load_f16(const void *p) { return (vf)_mm256_cvtph_ps(_mm_loadu_si128(p)); }
+INLINE vu load_u16(const void *p) { return (vu)_mm256_cvtepu16_epi32(_mm_loadu_si128(p)); }
+INLINE vu load_u8(const void *p) { return (vu)_mm256_cvtepu8_epi32(_mm_loadl_epi64(p)); }
+INLINE vu shuffle_16(const uint8_t *table, vu i) {
+    return (vu)_mm256_shuffle_epi8(_mm256_broadcastsi128_si256(_mm_loadu_si128((const void *)table)), (__m256i)i);
+}
 INLINE void put(float *y, vf v, int rows, int add) {
     static const int32_t mask[16] = {-1, -1, -1, -1, -1, -1, -1, -1};
     __m256i m = _mm256_loadu_si256((const void *)(mask + 8 - rows));
