@@ -7,7 +7,7 @@
 #include <string.h>
 #include "perf/perf.h"
 
-enum { WIDTH = 960, HEIGHT = 620, LEFT = 80, RIGHT = 30, TOP = 60, BOTTOM = 90, FONT = 13, MAX_POINTS = 64 };
+enum { WIDTH = 960, HEIGHT = 620, LEFT = 80, RIGHT = 30, TOP = 60, BOTTOM = 90, FONT = 13, MAX_POINTS = 64, MAX_ROOF = 256 };
 
 static const char *const colors[2] = {"#1d4ed8", "#c2410c"};
 
@@ -16,7 +16,7 @@ typedef struct chart {
     const tl_plot *p;
     tl_buf *out;
     double x0, x1, y0, y1;    /* decimal logarithms at the ends of the axes */
-    box taken[2 * MAX_POINTS + 4];
+    box taken[2 * MAX_POINTS + MAX_ROOF];   /* where no label may stand */
     int n_taken;
 } chart;
 
@@ -103,6 +103,15 @@ static void draw_axes(chart *c) {
                        "10^9 multiply-adds per second</text>\n", px((TOP + bottom) / 2));
 }
 
+/* Keeps labels off a line. */
+static void take_line(chart *c, double x0, double y0, double x1, double y1) {
+    enum { STEPS = 100 };
+    for (int i = 0; i <= STEPS; i++) {
+        double x = x0 + (x1 - x0) * i / STEPS, y = y0 + (y1 - y0) * i / STEPS;
+        take(c, (box){x - 5, y - 3, x + 5, y + 3});
+    }
+}
+
 static void draw_roofs(chart *c) {
     const tl_plot *p = c->p;
     char s[64];
@@ -111,6 +120,9 @@ static void draw_roofs(chart *c) {
     if (p->gb_s > 0) {
         double from = p->gb_s * left < low ? low / p->gb_s : left, to = ridge > 0 ? ridge : top / p->gb_s;
         line(c->out, at_x(c, from), at_y(c, p->gb_s * from), at_x(c, to), at_y(c, p->gb_s * to), "#111827", 2);
+        take_line(c, at_x(c, from), at_y(c, p->gb_s * from), at_x(c, to), at_y(c, p->gb_s * to));
+        take_line(c, at_x(c, from) + 20, at_y(c, p->gb_s * from) - 28, at_x(c, from) + 140,
+                  at_y(c, p->gb_s * from) - 120);   /* the text along it, roughly */
         snprintf(s, sizeof s, "reading %d.%d GB/s", (int)p->gb_s, (int)(p->gb_s * 10) % 10);
         double x = at_x(c, from) + 26, y = at_y(c, p->gb_s * pow(10, log10(from) + 26.0 / (WIDTH - LEFT - RIGHT) *
                                                                                  (c->x1 - c->x0))) - 14;
@@ -127,17 +139,15 @@ static void draw_roofs(chart *c) {
     }
 }
 
-/* Where a label may stand relative to its point: nearest places first, round the clock. */
+/* Where a label may stand relative to its point: beside it, else higher or lower on either side. */
 static box place_label(const chart *c, double x, double y, double r, double width, int *moved) {
-    for (int ring = 0; ring < 12; ring++)
-        for (int i = 0; i < 16; i++) {
-            double angle = i * 3.14159265 / 8, far = r + 6 + ring * 14;
-            double cx = x + cos(angle) * (far + (fabs(cos(angle)) > 0.3 ? width / 2 : 0)), cy = y + sin(angle) * (far + 2);
-            if (fabs(cos(angle)) > 0.3 && cos(angle) < 0) cx = x + cos(angle) * far - width / 2;
-            else if (fabs(cos(angle)) > 0.3) cx = x + cos(angle) * far + width / 2;
-            box b = {cx - width / 2, cy - FONT * 0.6, cx + width / 2, cy + FONT * 0.6};
+    for (int row = 0; row < 24; row++)
+        for (int side = 0; side < 2; side++) {
+            double dy = (row + 1) / 2 * (FONT + 3) * (row % 2 ? -1 : 1), gap = row ? r + 14 : r + 5;
+            double from = side ? x - gap - width : x + gap;
+            box b = {from, y + dy - FONT * 0.6, from + width, y + dy + FONT * 0.6};
             if (!is_free(c, &b)) continue;
-            *moved = ring > 0;
+            *moved = row > 0;
             return b;
         }
     *moved = 0;
@@ -161,8 +171,7 @@ static void draw_points(chart *c) {
         snprintf(label, sizeof label, "%.60s %.0f %%", p->label, p->share * 100);
         box b = place_label(c, x, y, r, (double)strlen(label) * FONT * 0.56, &moved);
         take(c, b);
-        if (moved) line(c->out, x, y, b.x0 > x ? b.x0 : b.x1 < x ? b.x1 : (b.x0 + b.x1) / 2,
-                        b.y0 > y ? b.y0 : b.y1 < y ? b.y1 : (b.y0 + b.y1) / 2, "#9ca3af", 1);
+        if (moved) line(c->out, x, y, b.x0 > x ? b.x0 - 1 : b.x1 + 1, (b.y0 + b.y1) / 2, "#9ca3af", 1);
         tl_buf_fmt(c->out, "<circle cx=\"%d\" cy=\"%d\" r=\"%d\" fill=\"%s\" fill-opacity=\"0.75\"/>\n", px(x), px(y), px(r),
                    color);
         text(c->out, (b.x0 + b.x1) / 2, b.y1 - 3, "middle", color, label);
