@@ -60,7 +60,8 @@ static inline void tl_kv_load_k(const void *page, int section, int at, int8_t *q
 }
 
 static inline void tl_kv_load_v(const void *page, int section, int at, int8_t *q, float *scale, int bits) {
-    const uint8_t *base = (const uint8_t *)page + section * TL_KV_SECTION(bits), *codes = base + TL_KV_CODES + at * 4 * bits;
+    const uint8_t *base = (const uint8_t *)page + section * TL_KV_SECTION(bits);
+    const uint8_t *codes = base + TL_KV_CODES + at * 4 * bits;
     for (int i = 0; i < 32; i++) {
         const int u = bits == 8 ? codes[i] : i < 16 ? codes[i] << 4 & 255 : codes[i - 16] & 240;
         q[i] = (int8_t)(u < 128 ? u : u - 256);

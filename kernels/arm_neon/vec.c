@@ -75,8 +75,8 @@ static inline void round_block(const float *x, float id, int8_t *q, int16_t *s) 
 
 #include "vec/math.tmpl.h"
 
-/* A vector is 4 dimensions of 4 positions. Products of signed codes are summed in int16 over two vectors, of up to 127 *
- * 127 each. */
+/* A vector is 4 dimensions of 4 positions. Products of signed codes, up to 127 * 127 each, are summed in int16
+ * over two vectors. */
 INLINE vi dot_32(const vu *k, const int8_t *q, int32_t sum, int bits) {
     const int8x16_t offset = vdupq_n_s8(bits == 8 ? -128 : 0);
     int32x4_t lo = vdupq_n_s32(0), hi = lo;   /* positions 0, 0, 1, 1 and 2, 2, 3, 3 */

@@ -12,15 +12,16 @@ INLINE vf ld_kv(const void *page, int at, int kv) {
     return kv == TL_KV_F16 ? ld_f16((const uint16_t *)page + at) : ld((const float *)page + at);
 }
 
-INLINE void prefetch(const void *page, int at, int n, int kv) {
-    const int size = kv == TL_KV_F16 ? 2 : 4;
-    for (int i = 0; i < n * size; i += 64) __builtin_prefetch((const char *)page + at * size + i);
+/* Asks for n bytes from `at` on, a multiple of 64. */
+INLINE void prefetch(const void *page, int at, int n) {
+    for (int i = 0; i < n; i += 64) __builtin_prefetch((const char *)page + at + i);
 }
 
 /* Scores of nq queries into w [nq][TL_KV_PAGE]. PV vectors of positions at a time stay in registers. The first time
- * through K asks for K 16 rows ahead and for V, as the hardware's prefetch ends with every 4 KB: up to a third faster
- * where the cache is in memory. */
-INLINE void scores(const float *q, const void *k, const void *v, int hd, float *w, int nq, int kv) {
+ * through K asks for the same row of the next K; where that is not known for K 16 rows ahead and for V, as the
+ * hardware's prefetch ends with every 4 KB. */
+INLINE void scores(const float *q, const void *k, const void *v, const void *next, int hd, float *w, int nq, int kv) {
+    const int row = TL_KV_PAGE * (kv == TL_KV_F16 ? 2 : 4);
     for (int p = 0; p < TL_KV_PAGE; p += PV * W) {
         vf s[QB][PV];
         for (int i = 0; i < nq; i++)
@@ -29,8 +30,8 @@ INLINE void scores(const float *q, const void *k, const void *v, int hd, float *
             vf kd[PV];
             for (int j = 0; j < PV; j++) kd[j] = ld_kv(k, d * TL_KV_PAGE + p + j * W, kv);
             if (p == 0) {
-                prefetch(k, (d + 16) * TL_KV_PAGE, TL_KV_PAGE, kv);
-                prefetch(v, d * TL_KV_PAGE, TL_KV_PAGE, kv);
+                if (next) prefetch(next, d * row, row);
+                else prefetch(k, (d + 16) * row, row), prefetch(v, d * row, row);
             }
             for (int i = 0; i < nq; i++) {
                 const vf qd = set1(q[i * hd + d]);
@@ -42,15 +43,18 @@ INLINE void scores(const float *q, const void *k, const void *v, int hd, float *
     }
 }
 
-/* acc[i] += sum over lo <= p < hi of w[i][p] * V[p], for cols * W columns from at on. */
-INLINE void add_columns(float *acc, const float *w, const void *v, int hd, int lo, int hi, int at, int nq, int cols,
-                        int kv) {
+/* acc[i] += sum over lo <= p < hi of w[i][p] * V[p], for cols * W columns from at on. Asks for as much of the
+ * next V. */
+INLINE void add_columns(float *acc, const float *w, const void *v, const void *next, int hd, int lo, int hi, int at,
+                        int nq, int cols, int kv) {
+    const int size = kv == TL_KV_F16 ? 2 : 4;
     vf sum[QB][CV];
     for (int i = 0; i < nq; i++)
         for (int c = 0; c < cols; c++) sum[i][c] = ld(acc + i * hd + at + c * W);
     for (int p = lo; p < hi; p++) {
         vf row[CV];
         for (int c = 0; c < cols; c++) row[c] = ld_kv(v, p * hd + at + c * W, kv);
+        if (next) prefetch(next, (p * hd + at) * size, cols * W * size);
         for (int i = 0; i < nq; i++) {
             const vf wp = set1(w[i * TL_KV_PAGE + p]);
             for (int c = 0; c < cols; c++) sum[i][c] = vfma(wp, row[c], sum[i][c]);
@@ -60,15 +64,18 @@ INLINE void add_columns(float *acc, const float *w, const void *v, int hd, int l
         for (int c = 0; c < cols; c++) st(acc + i * hd + at + c * W, sum[i][c]);
 }
 
-INLINE void add_values(float *acc, const float *w, const void *v, int hd, int lo, int hi, int nq, int kv) {
+/* next: the K page, its V behind it, that will be read next, or NULL. */
+INLINE void add_values(float *acc, const float *w, const void *v, const char *next, int hd, int lo, int hi, int nq,
+                       int kv) {
     int at = 0;
     if (lo >= hi) return;
     if (kv == TL_KV_Q8_0 || kv == TL_KV_Q4_0) {
-        add_values_q(acc, w, v, hd, lo, hi, nq, kv == TL_KV_Q8_0 ? 8 : 4);
+        add_values_q(acc, w, v, (const void *)next, hd, lo, hi, nq, kv == TL_KV_Q8_0 ? 8 : 4);
         return;
     }
-    for (; at + CV * W <= hd; at += CV * W) add_columns(acc, w, v, hd, lo, hi, at, nq, CV, kv);
-    for (; at < hd; at += W) add_columns(acc, w, v, hd, lo, hi, at, nq, 1, kv);
+    if (next) next += hd * TL_KV_PAGE * (kv == TL_KV_F16 ? 2 : 4);
+    for (; at + CV * W <= hd; at += CV * W) add_columns(acc, w, v, next, hd, lo, hi, at, nq, CV, kv);
+    for (; at < hd; at += W) add_columns(acc, w, v, next, hd, lo, hi, at, nq, 1, kv);
 }
 
 /* Bounds of positions brought into the page. */
@@ -116,7 +123,7 @@ INLINE void attn_block(const tl_attn_args *a, int i, int nq, int kv) {
     float *w = a->scratch + i * TL_KV_PAGE, *acc = a->acc + i * a->hd;
     int lo = 0, hi = TL_KV_PAGE;
     if (kv == TL_KV_Q8_0 || kv == TL_KV_Q4_0) scores_q(q, a->k, a->hd, w, nq, kv == TL_KV_Q8_0 ? 8 : 4);
-    else scores(q, a->k, a->v, a->hd, w, nq, kv);
+    else scores(q, a->k, a->v, a->next, a->hd, w, nq, kv);
     for (int j = 0; j < nq; j++) {
         weights(a, i + j);
         if (a->lo[i + j] > lo) lo = a->lo[i + j];
@@ -124,11 +131,11 @@ INLINE void attn_block(const tl_attn_args *a, int i, int nq, int kv) {
     }
     if (lo > hi) hi = lo;
     for (int j = 0; nq > 1 && j < nq; j++)
-        add_values(acc + j * a->hd, w + j * TL_KV_PAGE, a->v, a->hd, from(a->lo[i + j]),
+        add_values(acc + j * a->hd, w + j * TL_KV_PAGE, a->v, NULL, a->hd, from(a->lo[i + j]),
                    lo < a->hi[i + j] ? lo : to(a->hi[i + j]), 1, kv);
-    add_values(acc, w, a->v, a->hd, lo, hi, nq, kv);
+    add_values(acc, w, a->v, a->next, a->hd, lo, hi, nq, kv);
     for (int j = 0; nq > 1 && j < nq; j++)
-        add_values(acc + j * a->hd, w + j * TL_KV_PAGE, a->v, a->hd, hi, to(a->hi[i + j]), 1, kv);
+        add_values(acc + j * a->hd, w + j * TL_KV_PAGE, a->v, NULL, a->hd, hi, to(a->hi[i + j]), 1, kv);
 }
 
 INLINE void attn(const tl_attn_args *a, int kv) {

@@ -23,7 +23,7 @@ INLINE void scores_q(const float *q, const uint8_t *page, int hd, float *w, int 
             vu k[8];
             ld_codes(page + TL_KV_CODES + p * 4, k, bits);
             const vf scale_k = ld_f16((const uint16_t *)(const void *)page + p);
-            for (int i = 0; i < nq; i++) {
+            UNROLL for (int i = 0; i < nq; i++) {
                 const tl_kv_query *x = (const tl_kv_query *)(const void *)(q + i * hd) + b;
                 const vf sum = __builtin_convertvector(dot_32(k, x->q, x->sum, bits), vf);
                 float *to = w + i * TL_KV_PAGE + p;
@@ -34,19 +34,21 @@ INLINE void scores_q(const float *q, const uint8_t *page, int hd, float *w, int 
 
 enum { COLS_Q = CV * W < 32 ? CV : 32 / W };   /* vectors of V's columns in registers */
 
-/* Where column vector c, counted from byte `at` of a row, lies among the 32 dimensions: both halves of a byte are used. */
+/* Where column vector c, counted from byte `at` of a row, lies among the 32 dimensions: a byte has two halves. */
 INLINE int column(int at, int c, int bits) {
     return bits == 8 ? at + c * W : at + c % (COLS_Q / 2) * W + c / (COLS_Q / 2) * 16;
 }
 
-/* acc[i] += sum over lo <= p < hi of w[i][p] * codes of V[p], the columns that begin with byte `at` of a row. */
-INLINE void add_columns_q(float *acc, const float *w, const uint8_t *codes, int hd, int lo, int hi, int at, int nq,
-                          int bits) {
+/* acc[i] += sum over lo <= p < hi of w[i][p] * codes of V[p], the columns that begin with byte `at` of a row. Asks for
+ * the line of next with the number of the position (4 bits: of every second one). */
+INLINE void add_columns_q(float *acc, const float *w, const uint8_t *codes, const uint8_t *next, int hd, int lo, int hi,
+                          int at, int nq, int bits) {
     vf sum[QB][COLS_Q];
     for (int i = 0; i < nq; i++)
         for (int c = 0; c < COLS_Q; c++) sum[i][c] = ld(acc + i * hd + column(at, c, bits));
     for (int p = lo; p < hi; p++) {
         vf row[COLS_Q];
+        if (next && (bits == 8 || p % 2)) __builtin_prefetch(next + p / (8 / bits) * 64);
         for (int c = 0; c < COLS_Q; c++) {
             const vi x = (vi)ld_s8(codes + p * 4 * bits + at + (bits == 8 ? c : c % (COLS_Q / 2)) * W);
             row[c] = __builtin_convertvector(bits == 8 ? x : c < COLS_Q / 2 ? x << 28 >> 28 : x >> 4, vf);
@@ -60,8 +62,10 @@ INLINE void add_columns_q(float *acc, const float *w, const uint8_t *codes, int 
         for (int c = 0; c < COLS_Q; c++) st(acc + i * hd + column(at, c, bits), sum[i][c]);
 }
 
-/* The scale of V goes into the weights: w[i][p] * scale[p] is rounded once and meets the codes. */
-INLINE void add_values_q(float *acc, const float *w, const uint8_t *page, int hd, int lo, int hi, int nq, int bits) {
+/* The scale of V goes into the weights: w[i][p] * scale[p] is rounded once and meets the codes. A section of the next
+ * K and V has 2 * (2 + 4 * bits) lines: what the positions do not ask for comes along with the scales. */
+INLINE void add_values_q(float *acc, const float *w, const uint8_t *page, const uint8_t *next, int hd, int lo, int hi,
+                         int nq, int bits) {
     float scaled[QB * TL_KV_PAGE];
     for (int b = 0; b < hd / 32; b++, acc += 32, page += TL_KV_SECTION(bits)) {
         for (int p = lo / W * W; p < hi; p += W) {
@@ -69,6 +73,8 @@ INLINE void add_values_q(float *acc, const float *w, const uint8_t *page, int hd
             for (int i = 0; i < nq; i++) st(scaled + i * TL_KV_PAGE + p, ld(w + i * TL_KV_PAGE + p) * scale_v);
         }
         for (int at = 0; at < 4 * bits; at += COLS_Q * W * bits / 8)
-            add_columns_q(acc, scaled, page + TL_KV_CODES, hd, lo, hi, at, nq, bits);
+            add_columns_q(acc, scaled, page + TL_KV_CODES, at ? NULL : next, hd, lo, hi, at, nq, bits);
+        for (int i = 0; next && i < 4; i++) __builtin_prefetch(next + (8 * bits + i) * 64);
+        if (next) next += 2 * TL_KV_SECTION(bits);
     }
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * kv.tmpl.h: attention's functions besides the walk over a page (attn.tmpl.h): finishing and merging states, and writing
- * queries and positions in the form of each cache type. */
+ * kv.tmpl.h: attention's functions besides the walk over a page (attn.tmpl.h): finishing and merging states, and
+ * writing queries and positions in the form of each cache type. */
 
 static void attn_finish(float *out, const float *acc, float s, int hd) {
     if (s == 0) memset(out, 0, (size_t)hd * sizeof *out);

@@ -8,7 +8,7 @@
 INLINE vi dot_32(const vu *k, const int8_t *q, int32_t sum, int bits) {
     const __m256i ones = _mm256_set1_epi16(1);
     __m256i total = _mm256_setzero_si256();
-    for (int g = 0; g < 8; g++) {
+    UNROLL for (int g = 0; g < 8; g++) {
         int32_t four;
         memcpy(&four, q + 4 * g, 4);
         const __m256i x = _mm256_set1_epi32(four), s = _mm256_xor_si256((__m256i)k[g], _mm256_set1_epi8(-128));

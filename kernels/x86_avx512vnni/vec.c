@@ -112,13 +112,22 @@ static inline int quantize_4(const float *x, uint8_t *q, uint8_t *d, uint8_t *ds
 
 #include "vec/math.tmpl.h"
 
+/* In assembly because gcc 12 does not fold the broadcast into the operand of this intrinsic. */
+INLINE __m512i dot_4(__m512i sum, __m512i k, const int8_t *q) {
+#ifdef __clang__
+    int32_t four;
+    memcpy(&four, q, 4);
+    return _mm512_dpbusd_epi32(sum, k, _mm512_set1_epi32(four));
+#else
+    const struct four { int8_t q[4]; } *four = (const void *)q;
+    __asm__("vpdpbusd %2%{1to16%}, %1, %0" : "+v"(sum) : "v"(k), "m"(*four));
+    return sum;
+#endif
+}
+
 INLINE vi dot_32(const vu *k, const int8_t *q, int32_t sum, int bits) {
     __m512i total = _mm512_set1_epi32(-sum * (bits == 8 ? 128 : 8));
-    for (int g = 0; g < 8; g++) {
-        int32_t four;
-        memcpy(&four, q + 4 * g, 4);
-        total = _mm512_dpbusd_epi32(total, (__m512i)k[g], _mm512_set1_epi32(four));
-    }
+    UNROLL for (int g = 0; g < 8; g++) total = dot_4(total, (__m512i)k[g], q + 4 * g);
     return (vi)total;
 }
 

@@ -5,7 +5,7 @@
 
 INLINE vi dot_32(const vu *k, const int8_t *q, int32_t sum, int bits) {
     __m256i total = _mm256_set1_epi32(-sum * (bits == 8 ? 128 : 8));
-    for (int g = 0; g < 8; g++) {
+    UNROLL for (int g = 0; g < 8; g++) {
         int32_t four;
         memcpy(&four, q + 4 * g, 4);
         total = _mm256_dpbusd_avx_epi32(total, (__m256i)k[g], _mm256_set1_epi32(four));

@@ -92,8 +92,10 @@ static void unit_walk(const unit *u, int chunk, state st) {
             u->hi[i] = hi < TL_KV_PAGE ? hi : TL_KV_PAGE;
         }
         uint8_t *kp = tl_kv_k(a->kv, a->layer, u->span->seq, u->head, page);
-        tl_attn_args args = {.q = u->q, .nq = u->nq, .hd = a->head_dim, .k = kp, .v = tl_kv_v(a->kv, kp), .lo = u->lo,
-                             .hi = u->hi, .m = st.m, .s = st.s, .acc = st.acc, .softcap = a->softcap, .scratch = u->scores};
+        int more = base + TL_KV_PAGE < end;
+        tl_attn_args args = {.q = u->q, .nq = u->nq, .hd = a->head_dim, .k = kp, .v = tl_kv_v(a->kv, kp),
+                             .next = more ? tl_kv_k(a->kv, a->layer, u->span->seq, u->head, page + 1) : NULL,
+                             .lo = u->lo, .hi = u->hi, .m = st.m, .s = st.s, .acc = st.acc, .softcap = a->softcap, .scratch = u->scores};
         a->kv->ops->attn(&args);
     }
 }
