@@ -501,7 +501,8 @@ static void attention_faults(void) {
             if (!hit) { check_query(&j, i, "fault elsewhere"); continue; }
             K.attn_finish(out, j.acc + i * j.hd, j.s[i], j.hd);
             for (int d = 0; d < j.hd; d++)
-                if (where < 2 || d == dim || (quant && d / 32 == dim / 32)) CHECKF(!isfinite(out[d]), "%s fault %d lost in query %d", K.level, where, i);
+                if (where < 2 || d == dim || (quant && d / 32 == dim / 32))
+                    CHECKF(!isfinite(out[d]), "%s fault %d lost in query %d", K.level, where, i);
             float m = -INFINITY, s = 0, acc[64] = {0};
             K.attn_merge(&m, &s, acc, j.m[i], j.s[i], j.acc + i * j.hd, j.hd);
             CHECKF(!isfinite(acc[dim]), "%s fault %d lost in a merge", K.level, where);
