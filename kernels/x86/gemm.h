@@ -6,7 +6,8 @@
  * Weights are packed by groups of ROWS rows, a lane of a vector for each (planes.h, legacy.h, kquants.h, tables.h). Few
  * tokens are multiplied straight from the packed form (type.tmpl.h), many through panels (panel.h). Types without a
  * packed form are expanded from the file's rows (generic.h). An output is the same sequence of float operations on every
- * path: add_block in panel.h. A new type is a section in one of the three and a row at the end of this file. */
+ * path: add_block in panel.h. A new type is a section in one of the three and a row at the end of this file. Plain
+ * numbers, which meet activations that are not quantized, are in floats.h. */
 #define CAT_(a, b) a##b
 #define CAT(a, b) CAT_(a, b)
 #define FN_(kind, type, rows, level) tl_##kind##_##type##_r##rows##_##level
@@ -49,6 +50,7 @@ PANEL(1, 1, 4)
 #include "x86/legacy.h"
 #include "x86/kquants.h"
 #include "x86/tables.h"
+#include "x86/floats.h"
 #include "x86/generic.h"
 
 #define FILL__(level) tl_fill_##level##_gemm
@@ -74,4 +76,10 @@ void FILL_(LEVEL)(tl_kernels *k) {
     PACK(IQ4_XS, iq4_xs)
     PACK(MXFP4, mxfp4)
 #undef PACK
+#define FLOATS(NAME, name) \
+    k->gemm[TL_TYPE_##NAME] = (tl_gemm){STR(FN(gemm, name)), TL_ACT_F32, ROWS, float_group_bytes, float_pack, \
+                                        FN(gemm, name)};
+    FLOATS(F16, f16)
+    FLOATS(BF16, bf16)
+#undef FLOATS
 }
