@@ -105,6 +105,6 @@ awk '
             split(order[i], part, " ")
             a = middle(rates[order[i], "tinyllm"]); as = a > 0 ? (most - least) / a : 0
             b = middle(rates[order[i], "peer"]); bs = b > 0 ? (most - least) / b : 0
-            printf "%-32s %-8s %12.1f %7.3f %12.1f %7.3f %7.2f\n", part[1], part[2], a, as, b, bs, b > 0 ? a / b : 0
+            printf "%-32s %-8s %12.1f %7.3f %12.1f %7.3f %7.2f\n", part[1], part[2], a, as, b, bs, (b > 0 ? a / b : 0)
         }
     }' "$tmp/all"

@@ -271,6 +271,7 @@ static int put_vocab(tl_gguf_writer *w, int n, tl_error *err) {
         tl_gguf_put_str(w, "tokenizer.ggml.model", "gpt2");
         tl_gguf_put_str(w, "tokenizer.ggml.pre", "gpt-2");
         tl_gguf_put_strs(w, "tokenizer.ggml.tokens", list, (uint64_t)n);
+        tl_gguf_put_strs(w, "tokenizer.ggml.merges", list, 0);
     }
     int rc = text && list ? TL_OK : TL_E_MEMORY;
     tl_free(list);
