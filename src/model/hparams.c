@@ -56,7 +56,8 @@ static double read_num(const reader *r, const char *name, double lo, double hi, 
     return v;
 }
 
-/* rope.scaling.*: "none", "linear"; the older rope.scale_linear. "llama3" comes as the tensor rope_freqs.weight. */
+/* rope.scaling.*: "none", or "linear", which is also meant where a factor comes without a type; the older
+ * rope.scale_linear. "llama3" comes as the tensor rope_freqs.weight. */
 static double read_rope_scale(const reader *r) {
     double factor = read_num(r, "rope.scale_linear", 1e-6, 1e6, 0, 1);
     KEY(r, "rope.scaling.type");
@@ -64,16 +65,40 @@ static double read_rope_scale(const reader *r) {
     tl_error e = {0};
     int got = tl_gguf_str(r->g, key, &type, &e);
     if (got < 0) tl_fault(r->f, "%s", e.text);
-    if (got <= 0 || tl_slice_is(type, "none")) return 1 / factor;
-    if (!tl_slice_is(type, "linear")) {
+    if (got > 0 && tl_slice_is(type, "none")) return 1 / factor;
+    if (got > 0 && !tl_slice_is(type, "linear")) {
         tl_fault(r->f, "%s is \"%.*s\"; known are none, linear", key, (int)(type.n < 40 ? type.n : 40), type.p);
         return 1;
     }
-    return 1 / read_num(r, "rope.scaling.factor", 1e-6, 1e6, 1, 1);
+    return 1 / read_num(r, "rope.scaling.factor", 1e-6, 1e6, got > 0, factor);
+}
+
+/* What depends on the counts: called only if those are right, as their faults would show again in other words. */
+static void load_heads(const reader *r, tl_hparams *hp) {
+    const char *arch = r->arch;
+    int faults = r->f->n;
+    if (hp->n_heads % hp->n_kv_heads)
+        tl_fault(r->f, "%s.attention.head_count %d is not a multiple of head_count_kv %d", arch, hp->n_heads, hp->n_kv_heads);
+    int64_t head = read_int(r, "attention.key_length", 1, TL_HD_MAX, 0, 0, 0);
+    int derived = head == 0;
+    if (derived && hp->n_embd % hp->n_heads)
+        tl_fault(r->f, "%s.embedding_length %d is not a multiple of attention.head_count %d", arch, hp->n_embd, hp->n_heads);
+    if (derived) head = hp->n_embd / hp->n_heads;
+    int64_t v_head = read_int(r, "attention.value_length", 1, TL_HD_MAX, 0, head, 0);
+    hp->head_dim = (int)head;
+    if (r->f->n == faults && head != v_head)
+        tl_fault(r->f, "%s.attention.key_length %d and value_length %d differ, which is not supported yet", arch, (int)head, (int)v_head);
+    if (r->f->n == faults && (head % 16 || head > TL_HD_MAX || head < 16))
+        tl_fault(r->f, "%s.attention.key_length%s is %d: supported are multiples of 16 up to %d", arch,
+                 derived ? " (embedding_length / head_count)" : "", (int)head, TL_HD_MAX);
+    if (r->f->n > faults) return;
+    hp->n_rot = (int)read_int(r, "rope.dimension_count", 2, head, 0, head, 0);
+    if (hp->n_rot % 2) tl_fault(r->f, "%s.rope.dimension_count is %d, it must be even", arch, hp->n_rot);
 }
 
 void tl_hparams_load(const tl_gguf *g, const tl_arch *arch, tl_hparams *hp, tl_faults *f) {
     reader r = {g, arch->name, f};
+    int faults = f->n;
     memset(hp, 0, sizeof *hp);
     int L = hp->n_layers = (int)read_int(&r, "block_count", 1, 1024, 1, 0, 0);
     hp->n_embd = (int)read_int(&r, "embedding_length", 1, 1 << 17, 1, 0, 0);
@@ -81,18 +106,7 @@ void tl_hparams_load(const tl_gguf *g, const tl_arch *arch, tl_hparams *hp, tl_f
     hp->n_heads = (int)read_int(&r, "attention.head_count", 1, 1024, 1, 0, L);
     hp->n_kv_heads = (int)read_int(&r, "attention.head_count_kv", 1, 1024, 0, hp->n_heads, L);
     hp->n_ctx_train = read_int(&r, "context_length", 1, INT64_MAX, 0, 0, 0);
-    if (hp->n_heads % hp->n_kv_heads)
-        tl_fault(f, "%s.attention.head_count %d is not a multiple of head_count_kv %d", arch->name, hp->n_heads, hp->n_kv_heads);
-
-    int64_t head = read_int(&r, "attention.key_length", 1, TL_HD_MAX, 0, hp->n_embd / hp->n_heads, 0);
-    int64_t v_head = read_int(&r, "attention.value_length", 1, TL_HD_MAX, 0, head, 0);
-    hp->head_dim = (int)head;
-    if (head != v_head)
-        tl_fault(f, "%s.attention.key_length %d and value_length %d differ, which is not supported yet", arch->name, (int)head, (int)v_head);
-    if (head % 16 || head > TL_HD_MAX || head < 16)
-        tl_fault(f, "a head of %d values: supported are multiples of 16 up to %d", (int)head, TL_HD_MAX);
-    hp->n_rot = (int)read_int(&r, "rope.dimension_count", 2, head, 0, head, 0);
-    if (hp->n_rot % 2) tl_fault(f, "%s.rope.dimension_count is %d, it must be even", arch->name, hp->n_rot);
+    if (f->n == faults) load_heads(&r, hp);
 
     hp->rms_eps = (float)read_num(&r, "attention.layer_norm_rms_epsilon", 1e-12, 1, 1, 1e-5);
     hp->rope_kind = arch->rope_kind;

@@ -84,6 +84,8 @@ static int read_source(const tl_gguf *g, tl_vocab_source *src, tl_error *err) {
     src->add_bos = flag(g, KEY("add_bos_token"), &rc, err);
     src->add_eos = flag(g, KEY("add_eos_token"), &rc, err);
     src->add_space_prefix = flag(g, KEY("add_space_prefix"), &rc, err);
+    if (rc == TL_OK && n && !src->merges && tl_slice_is(src->model, "gpt2"))
+        rc = tl_fail(err, TL_E_FORMAT, "%s: missing, the file's texts cannot be cut into its tokens", KEY("merges"));
     return rc;
 }
 

@@ -106,6 +106,55 @@ bad same_tensor_twice "'t' occurs twice"
 data "$f" 64
 bad overlap "overlap"
 
+# Settings out of range: each is told by name, without faults that only follow from it.
+settings() { # [VARIABLE=VALUE]; the defaults lack nothing but tensors
+    heads=4 kv_heads=2 embd=64 rot=16 blocks=1 ctx=64 base=1176256512 eps=925353388 factor=1065353216
+    eval "${1:-}"
+    header 3 0 14
+    arch
+    key_str tokenizer.ggml.model gpt2
+    array tokenizer.ggml.tokens 8 1; string a
+    array tokenizer.ggml.merges 8 0
+    key_u32 llama.block_count "$blocks"
+    key_u32 llama.context_length "$ctx"
+    key_u32 llama.embedding_length "$embd"
+    key_u32 llama.feed_forward_length 64
+    key_u32 llama.attention.head_count "$heads"
+    key_u32 llama.attention.head_count_kv "$kv_heads"
+    key_u32 llama.rope.dimension_count "$rot"
+    key llama.rope.freq_base 6; u32 "$base"
+    key llama.attention.layer_norm_rms_epsilon 6; u32 "$eps"
+    key llama.rope.scaling.factor 6; u32 "$factor"    # counts without a type too
+}
+bad_setting() { # VARIABLE VALUE TEXT
+    settings "$1=$2" >"$f"
+    run run "$f" -p a -n 1
+    check "setting_$1_$2" eval 'refused 1 "'"$3"'" && err_has ": 1 fault: "'
+}
+settings >"$f"
+run run "$f" -p a -n 1
+check settings_alone refused 1 "token_embd.weight is missing"
+bad_setting heads 0 "head_count' is 0: 1 to"
+bad_setting heads 4294967295 "head_count' is 4294967295"
+bad_setting kv_heads 0 "head_count_kv' is 0"
+bad_setting kv_heads 3 "head_count 4 is not a multiple of head_count_kv 3"
+bad_setting embd 0 "embedding_length' is 0"
+bad_setting embd 63 "embedding_length 63 is not a multiple of attention.head_count 4"
+bad_setting embd 60 "key_length (embedding_length / head_count) is 15"
+bad_setting blocks 0 "block_count' is 0"
+bad_setting blocks 2147483648 "block_count' is 2147483648"
+bad_setting ctx 0 "context_length' is 0"
+bad_setting rot 15 "rope.dimension_count is 15, it must be even"
+bad_setting rot 18 "rope.dimension_count' is 18: 2 to 16"
+bad_setting base 0 "rope.freq_base is 0"
+bad_setting base 2143289344 "rope.freq_base' is nan"
+bad_setting eps 2143289344 "rms_epsilon' is nan"
+bad_setting factor 0 "rope.scaling.factor is 0"
+bad_setting factor 2143289344 "rope.scaling.factor' is nan"
+{ header 3 0 3; arch; key_str tokenizer.ggml.model gpt2; array tokenizer.ggml.tokens 8 1; string a; } >"$f"
+run run "$f" -p a -n 1
+check no_merges refused 1 "tokenizer.ggml.merges: missing"
+
 # Split models.
 ${RUNNER:-} "$mkmodel" "$tmp/s.gguf" --embd 32 --heads 2 --ff 64 --split 3
 mv "$tmp/s-00002-of-00003.gguf" "$tmp/renamed.gguf"
