@@ -19,6 +19,8 @@
 #define TL_PRINTF(f, a)
 #endif
 
+/* Copies src into dst [size] with control bytes escaped; a text that does not fit ends in "...". */
+void tl_printable(char *dst, size_t size, const char *src);
 /* Records code and a one-line text (control bytes escaped) in err unless it already holds a fault; returns code. */
 int tl_fail(tl_error *err, int code, const char *fmt, ...) TL_PRINTF(3, 4);
 /* Puts "context: " before a text that is already there. */

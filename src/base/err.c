@@ -7,8 +7,7 @@
 #include "base/base.h"
 #include "base/text.h"
 
-/* Copies src into dst [size], escaped; a text that does not fit ends in "...". */
-static void copy_printable(char *dst, size_t size, const char *src) {
+void tl_printable(char *dst, size_t size, const char *src) {
     size_t n = strlen(src), at = 0, fits = 0;   /* fits: longest prefix that leaves room for the dots */
     while (n) {
         char piece[8];
@@ -45,7 +44,7 @@ int tl_fail(tl_error *err, int code, const char *fmt, ...) {
     if (vsnprintf(raw, sizeof raw, fmt, ap) < 0) raw[0] = 0;
     va_end(ap);
     err->code = code;
-    copy_printable(err->text, sizeof err->text, raw);
+    tl_printable(err->text, sizeof err->text, raw);
     return code;
 }
 
@@ -59,5 +58,5 @@ void tl_error_context(tl_error *err, const char *fmt, ...) {
     if (n < 0) return;
     if ((size_t)n > sizeof raw - sizeof err->text - 3) n = (int)(sizeof raw - sizeof err->text - 3);
     snprintf(raw + n, sizeof raw - (size_t)n, ": %s", err->text);
-    copy_printable(err->text, sizeof err->text, raw);
+    tl_printable(err->text, sizeof err->text, raw);
 }

@@ -58,10 +58,11 @@ int tl_cmd_flush(void) {
 const char *tl_cmd_flush_fault(void) { return output_errno ? strerror(output_errno) : NULL; }
 
 void tl_status(const char *fmt, ...) {
+    char raw[1000], text[1000];   /* names from a file may hold anything */
     va_list ap;
     va_start(ap, fmt);
-    fputs("# ", stderr);
-    vfprintf(stderr, fmt, ap);
-    fputc('\n', stderr);
+    if (vsnprintf(raw, sizeof raw, fmt, ap) < 0) raw[0] = 0;
     va_end(ap);
+    tl_printable(text, sizeof text, raw);
+    fprintf(stderr, "# %s\n", text);
 }

@@ -20,9 +20,9 @@ tl_sampling_args tl_cmd_sampling_default(void);
 #define TL_SAMPLING_AT(type, field, member) offsetof(type, field) + offsetof(tl_sampling_args, member)
 /* Option rows for a tl_sampling_args that is field `field` of struct `type`. */
 #define TL_SAMPLING_OPTS(type, field)                                                                                  \
-    {"--temp", "X", TL_OPT_NUM, TL_SAMPLING_AT(type, field, temp), 0, 1000,                                            \
+    {"--temp", "X", TL_OPT_NUM, TL_SAMPLING_AT(type, field, temp), 0, 1e9,                                             \
      "temperature; 0: always the likeliest token; default 0.8"},                                                       \
-    {"--top-k", "N", TL_OPT_INT, TL_SAMPLING_AT(type, field, top_k), 0, INT32_MAX,                                     \
+    {"--top-k", "N", TL_OPT_INT, TL_SAMPLING_AT(type, field, top_k), -1, INT32_MAX,                                    \
      "choose among the N likeliest; 0: all; default 40"},                                                              \
     {"--top-p", "X", TL_OPT_NUM, TL_SAMPLING_AT(type, field, top_p), 0, 1,                                             \
      "choose among the fewest that hold X of the probability; 1: all; default 0.95"},                                  \

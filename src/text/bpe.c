@@ -98,7 +98,12 @@ static int set_pretok(tl_tokenizer *t, tl_slice name, tl_error *err) {
     t->pre = tl_pretok_fallback();
     tl_buf b = {0};
     if (name.n == 0) tl_buf_str(&b, "the file does not name its pre-tokenizer");
-    else tl_buf_fmt(&b, "unknown pre-tokenizer \"%.*s\"", (int)(name.n < 80 ? name.n : 80), name.p);
+    else {
+        char raw[81], shown[160];
+        snprintf(raw, sizeof raw, "%.*s", (int)(name.n < 80 ? name.n : 80), name.p);
+        tl_printable(shown, sizeof shown, raw);
+        tl_buf_fmt(&b, "unknown pre-tokenizer \"%s\"", shown);
+    }
     tl_buf_fmt(&b, "; using %s, which may cut texts differently from what the model was trained on", t->pre->name);
     t->warning = b.p;
     return b.failed ? tl_fail(err, TL_E_MEMORY, "out of memory: a warning") : TL_OK;

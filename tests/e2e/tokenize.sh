@@ -57,7 +57,7 @@ vocab() { # MODEL KEYS_AFTER TOKENS...
     array tokenizer.ggml.tokens 8 $#
     for piece; do string "$piece"; done
 }
-{ vocab gpt2 0 a b ab; } >"$tmp/m.gguf"
+{ vocab gpt2 1 a b ab; array tokenizer.ggml.merges 8 0; } >"$tmp/m.gguf"
 run tokenize "$tmp/m.gguf" -p abc --ids
 check no_pre eval 'exits 0 && text_is "0 1\n" && err_has "# warning:" && err_has gpt-2'
 { vocab gpt2 1 a b ab; array tokenizer.ggml.merges 8 1; string "a b"; } >"$tmp/m.gguf"
@@ -66,6 +66,12 @@ check merge text_is '2\n'
 { vocab gpt2 1 a b ab; array tokenizer.ggml.merges 8 1; string "b a"; } >"$tmp/m.gguf"
 run tokenize "$tmp/m.gguf" -p ab --ids
 check merge_without_its_piece text_is '0 1\n'
+{ vocab gpt2 0 a b ab; } >"$tmp/m.gguf"
+run tokenize "$tmp/m.gguf" -p ab
+check no_merges refused 1 tokenizer.ggml.merges
+{ vocab gpt2 2 a b ab; key_str tokenizer.ggml.pre "$(printf 'no\033such')"; array tokenizer.ggml.merges 8 0; } >"$tmp/m.gguf"
+run tokenize "$tmp/m.gguf" -p ab --ids
+check odd_pre eval 'exits 0 && err_has "no\\x1bsuch" && ! grep -q "$(printf "\033")" "$tmp/err"'
 { vocab gpt2 1 a b ab; array tokenizer.ggml.token_type 5 2; u32 1; u32 1; } >"$tmp/m.gguf"
 run tokenize "$tmp/m.gguf" -p ab
 check short_types refused 1 tokenizer.ggml.token_type
@@ -81,7 +87,7 @@ check no_scores refused 1 scores
 { vocab gpt2 1 a b ab; key_u32 tokenizer.ggml.eos_token_id 3; } >"$tmp/m.gguf"
 run tokenize "$tmp/m.gguf" -p ab
 check id_outside refused 1 tokenizer.ggml.eos_token_id
-{ vocab gpt2 1 a b ab; key_u32 tokenizer.ggml.eos_token_id 4294967295; } >"$tmp/m.gguf"
+{ vocab gpt2 2 a b ab; key_u32 tokenizer.ggml.eos_token_id 4294967295; array tokenizer.ggml.merges 8 0; } >"$tmp/m.gguf"
 run tokenize "$tmp/m.gguf" -p ab --ids
 check id_none text_is '0 1\n'
 { vocab bert 0 a; } >"$tmp/m.gguf"

@@ -340,6 +340,10 @@ static void bad_vocabularies(void) {
     t = tl_tokenizer_new(&v->src, NULL);
     CHECK(t && strstr(tl_tokenizer_warning(t), "\"nosuch\"") && strstr(tl_tokenizer_warning(t), "gpt-2"));
     tl_tokenizer_free(t);
+    v->src.pre = str("\x1b[31m\n\xff");
+    t = tl_tokenizer_new(&v->src, NULL);
+    CHECK(t && strstr(tl_tokenizer_warning(t), "\"\\x1b[31m\\n\\xff\""));
+    tl_tokenizer_free(t);
     v->src.pre = (tl_slice){0};
     v->src.types = NULL;
     t = tl_tokenizer_new(&v->src, NULL);
