@@ -42,23 +42,34 @@ static void FN(expand, TYPE)(const uint8_t *group, int k, uint8_t *panel) {
     }
 }
 
-/* T tokens with codes unpacked in registers: few tokens, where reading the weights is what takes time. */
-INLINE void FN(fused, TYPE)(const int T, const tl_gemm_args *a, const uint8_t *group, act_tile x, float *y, int rows) {
+/* T tokens with codes unpacked in registers: few tokens, where reading the weights is what takes time. S groups of rows
+ * are walked side by side, since a core reads several streams faster than one; what is asked for ahead is the same place
+ * of the next S groups, or AHEAD in the stream where those are too far to stay in L1. (Decode of whole models with 2
+ * threads, 4 streams against 1: +12 to +19 % at 576 to 1536 columns, equal at 2048.) */
+INLINE void FN(fused, TYPE)(const int T, const int S, const tl_gemm_args *a, const uint8_t *group, size_t bytes, act_tile x,
+                            int r) {
     const uint8_t *terms = (const uint8_t *)a->scratch + x.at * 4;
+    size_t ahead = S > 1 && S * bytes <= STREAM_REACH ? S * bytes : AHEAD;
     vf acc[4];
-    UNROLL for (int t = 0; t < T; t++) acc[t] = (vf){0};
-    for (int i = 0; i < a->k / 32; group += PACKED) {
-        vf scale[BLOCKS * (1 + HALF)], min[BLOCKS * (1 + HALF)];
-        CAT(scales_, TYPE)(group, scale, min);
-        for (int b = 0; b < BLOCKS; b++, i++, terms += (1 + HALF) * TERM_BYTES) {
-            vu w[8];
-            prefetch(group + b * (PACKED / BLOCKS) + AHEAD, PACKED / BLOCKS);
-            CAT(codes_, TYPE)(group, b, w);
-            add_block(T, acc, w, scale + b * (1 + HALF), min + b * (1 + HALF), act_at(x, i), terms, HALF, MIN, BITS);
+    UNROLL for (int i = 0; i < S * T; i++) acc[i] = (vf){0};
+    for (int i = 0; i < a->k / 32; i += BLOCKS, group += PACKED, terms += BLOCKS * (1 + HALF) * TERM_BYTES) {
+        UNROLL for (int s = 0; s < S; s++) {
+            const uint8_t *p = group + (size_t)s * bytes;
+            vf scale[BLOCKS * (1 + HALF)], min[BLOCKS * (1 + HALF)];
+            CAT(scales_, TYPE)(p, scale, min);
+            for (int b = 0; b < BLOCKS; b++) {
+                vu w[8];
+                prefetch(p + b * (PACKED / BLOCKS) + ahead, PACKED / BLOCKS);
+                CAT(codes_, TYPE)(p, b, w);
+                add_block(T, acc + s * T, w, scale + b * (1 + HALF), min + b * (1 + HALF), act_at(x, i + b),
+                          terms + b * (1 + HALF) * TERM_BYTES, HALF, MIN, BITS);
+            }
         }
     }
-    y += (size_t)x.at * a->y_stride;
-    UNROLL for (int t = 0; t < T; t++) put(y + (size_t)t * a->y_stride, acc[t], rows, a->add);
+    float *y = a->y + (size_t)x.at * a->y_stride + r;
+    UNROLL for (int s = 0; s < S; s++, y += ROWS, r += ROWS)
+        UNROLL for (int t = 0; t < T; t++)
+            put(y + (size_t)t * a->y_stride, acc[s * T + t], a->r1 - r < ROWS ? a->r1 - r : ROWS, a->add);
 }
 
 static void FN(gemm, TYPE)(const tl_gemm_args *a) {
@@ -75,13 +86,15 @@ static void FN(gemm, TYPE)(const tl_gemm_args *a) {
     }
     act_tile x = {a->x, a->n, 0};
     act_terms(a->scratch, x, a->k / 32, HAS_ZERO(MIN, BITS) ? ZERO : 0, HALF, MIN);
-    for (int r = a->r0; r < a->r1; r += ROWS, group += bytes) {
-        int rows = a->r1 - r < ROWS ? a->r1 - r : ROWS;
+    int r = a->r0;
+    for (; a->n == 1 && r + (STREAMS - 1) * ROWS < a->r1; r += STREAMS * ROWS, group += STREAMS * bytes)
+        FN(fused, TYPE)(1, STREAMS, a, group, bytes, x, r);
+    for (; r < a->r1; r += ROWS, group += bytes) {
         for (x.at = 0; x.at < a->n;) {
             int left = a->n - x.at;
-            if (left >= 4) { FN(fused, TYPE)(4, a, group, x, a->y + r, rows); x.at += 4; }
-            else if (left >= 2) { FN(fused, TYPE)(2, a, group, x, a->y + r, rows); x.at += 2; }
-            else { FN(fused, TYPE)(1, a, group, x, a->y + r, rows); x.at++; }
+            if (left >= 4) { FN(fused, TYPE)(4, 1, a, group, bytes, x, r); x.at += 4; }
+            else if (left >= 2) { FN(fused, TYPE)(2, 1, a, group, bytes, x, r); x.at += 2; }
+            else { FN(fused, TYPE)(1, 1, a, group, bytes, x, r); x.at++; }
         }
     }
 }
