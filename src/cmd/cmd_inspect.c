@@ -409,6 +409,20 @@ static void json(tl_buf *b, const tl_gguf *g, const tl_facts *f, const inspect_a
     tl_buf_str(b, "\n");
 }
 
+/* Settings that no session could be made with are a fault of the file, told besides all that can be shown. Files that
+ * claim to be no whole model (vocabularies, single parts) and unknown architectures are not judged. */
+static int judge(const tl_gguf *g, const char *path, tl_slice arch_name, tl_error *err) {
+    char key[80];
+    tl_hparams hp;
+    tl_faults faults = {0};
+    const tl_arch *arch = tl_arch_find(arch_name);
+    if (!arch || g->n_parts < g->parts_expected) return TL_OK;
+    snprintf(key, sizeof key, "%s.block_count", arch->name);
+    if (!tl_gguf_find(g, key)) return TL_OK;
+    tl_hparams_load(g, arch, &hp, &faults);
+    return tl_faults_end(&faults, path, err);
+}
+
 /* ---- command ----------------------------------------------------------------------------------------------------- */
 
 static int inspect(const tl_cmd *self, int argc, char **argv) {
@@ -427,6 +441,7 @@ static int inspect(const tl_cmd *self, int argc, char **argv) {
     else page(&out, g, &facts, &a);
     if (out.failed) tl_fail(&err, TL_E_MEMORY, "out of memory for the text to print");
     else fwrite(out.p, 1, out.n, stdout);
+    judge(g, path, facts.arch, &err);
     tl_buf_free(&out);
     tl_gguf_free(g);
     return err.code ? tl_cmd_fail(&err) : 0;

@@ -130,10 +130,14 @@ bad_setting() { # VARIABLE VALUE TEXT
     settings "$1=$2" >"$f"
     run run "$f" -p a -n 1
     check "setting_$1_$2" eval 'refused 1 "'"$3"'" && err_has ": 1 fault: "'
+    run inspect "$f"
+    check "setting_$1_$2_inspect" eval 'exits 1 && one_line && err_has "'"$3"'" && out_has "architecture "'
 }
 settings >"$f"
 run run "$f" -p a -n 1
 check settings_alone refused 1 "token_embd.weight is missing"
+run inspect "$f"
+check settings_alone_inspect eval 'exits 0 && silent err'
 bad_setting heads 0 "head_count' is 0: 1 to"
 bad_setting heads 4294967295 "head_count' is 4294967295"
 bad_setting kv_heads 0 "head_count_kv' is 0"

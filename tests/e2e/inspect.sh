@@ -102,7 +102,7 @@ check nonsense_json exits 0
     key_u32 llama.attention.key_length 4294967295
 } >"$f"
 run inspect "$f"
-check nonsense_arrays eval 'exits 0 && out_has "head_count_kv is -1" && page_line "cache per position" unknown'
+check nonsense_arrays eval 'exits 1 && one_line && out_has "head_count_kv is -1" && page_line "cache per position" unknown'
 
 # Parts.
 ${RUNNER:-} "$mkmodel" "$f" --embd 32 --heads 2 --ff 64
