@@ -9,7 +9,7 @@
 static void gemma3_hparams(const tl_gguf *g, tl_hparams *hp, tl_faults *f) {
     hp->embd_scale = sqrtf((float)hp->n_embd);
     hp->window_period = 6;
-    if (!hp->window) tl_fault(f, "gemma3.attention.sliding_window is missing");
+    if (!hp->window) tl_fault(f, "gemma3.attention.sliding_window is missing or 0");
     double local_base = 10000;
     tl_error e = {0};
     if (tl_gguf_f64(g, "gemma3.rope.freq_base_swa", &local_base, &e) < 0 ||
