@@ -9,7 +9,7 @@
 #include "engine/session.h"
 #include "perf/perf.h"
 
-/* ---- cost: what must be read and multiplied ------------------------------------------------------------------------ */
+/* ---- cost: what must be read and multiplied ---------------------------------------------------------------------- */
 
 /* The least that has to come from memory, and the multiply-adds of the products and of attention. Activations are not
  * counted: they stay in caches. */
@@ -26,7 +26,7 @@ double tl_cost_kv_bytes(const tl_session *s);
 /* TL_PEAK_*: numbers that most of the model's multiply-adds are made of. */
 int tl_cost_peak(const tl_model *m);
 
-/* ---- runs ---------------------------------------------------------------------------------------------------------- */
+/* ---- runs -------------------------------------------------------------------------------------------------------- */
 
 /* Prefill: a prompt of n tokens, logits of the last. Decode: n steps of batch sequences, one token each. Both with
  * depth positions in the cache before. */

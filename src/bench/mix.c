@@ -13,7 +13,8 @@ enum { NEVER, ALWAYS, MORE_BITS, FIRST_2, FIRST_4, FIRST_8TH, FIRST_16TH, GROUPE
 #define T(NAME) TL_TYPE_##NAME
 /* The first pick that holds decides, else the base type. */
 static const tl_mix mixes[] = {
-    {"q2_k", T(Q2_K), .v = {{GROUPED, T(Q4_K)}, {ALWAYS, T(Q3_K)}}, .down = {{ALWAYS, T(Q3_K)}}, .o = {ALWAYS, T(Q3_K)}},
+    {"q2_k", T(Q2_K), .v = {{GROUPED, T(Q4_K)}, {ALWAYS, T(Q3_K)}},
+     .down = {{ALWAYS, T(Q3_K)}}, .o = {ALWAYS, T(Q3_K)}},
     {"q2_k_s", T(Q2_K), .v = {{GROUPED, T(Q4_K)}}, .down = {{FIRST_8TH, T(Q4_K)}}},
     {"q3_k_s", T(Q3_K), .v = {{NEVER, 0}}},
     {"q3_k_m", T(Q3_K), .v = {{FIRST_2, T(Q5_K)}, {ALWAYS, T(Q4_K)}},
@@ -57,8 +58,8 @@ const tl_mix *tl_mix_find(const char *name, tl_mix *room, tl_error *err) {
         if (computable(i)) tl_buf_fmt(&known, "%s ", tl_type_info_get((uint32_t)i)->name);
     for (int i = 0; i < N_MIXES; i++)
         if (tl_type_by_name(mixes[i].name) < 0) tl_buf_fmt(&known, "%s ", mixes[i].name);
-    tl_fail(err, TL_E_ARGUMENT, "no type or mix of types \"%.40s\"; known are %.*s", name, (int)(known.n ? known.n - 1 : 0),
-            known.p ? known.p : "");
+    tl_fail(err, TL_E_ARGUMENT, "no type or mix of types \"%.40s\"; known are %.*s", name,
+            (int)(known.n ? known.n - 1 : 0), known.p ? known.p : "");
     tl_buf_free(&known);
     return NULL;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * random.c: see random.h. A table says where each type's blocks keep their scales; everything else of a block may be any
- * byte. */
+ * random.c: see random.h. A table says where each type's blocks keep their scales; everything else of a block may be
+ * any byte. */
 #include "bench/random.h"
 
 #include <math.h>

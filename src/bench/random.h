@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 /* Fills n values of a FLOAT or QUANT type (n a multiple of the block's) that vary by deviation around mean (mean: float
- * types only). Quantized ones are random bytes with the scale fields set: every code and every sub-block scale occurs. */
+ * types only). Quantized ones are random bytes with the scale fields set: every code and sub-block scale occurs. */
 void tl_random_weights(int type, void *out, size_t n, float mean, float deviation, uint64_t *state);
 
 #endif

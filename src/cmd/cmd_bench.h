@@ -42,8 +42,8 @@ typedef struct tl_bench_plot {
 /* Adds a run unless it is another model's or the phase is there already. */
 void tl_bench_plot_add(tl_bench_plot *plot, const tl_bench_op_run *o);
 
-/* Measures the models in files, or those of --shape. Cases that fail are named on stderr and in their row, and counted in *n_failed; err: nothing could
- * be measured at all. */
+/* Measures the models in files, or those of --shape. Cases that fail are named on stderr and in their row, and counted
+ * in *n_failed; err: nothing could be measured at all. */
 int tl_bench_models(const tl_bench_args *a, const char *const *paths, int n_paths, tl_buf *out, int *n_failed,
                     tl_error *err);
 

@@ -301,7 +301,10 @@ static void add_notes(const tl_table *t, tl_buf *out) {
     for (int r = 0; r < tl_table_rows(t); r++) {
         const char *name = cell(t, r, "regime")->text;
         int seen = !name;
-        for (int q = 0; q < r && !seen; q++) seen = cell(t, q, "regime")->text && !strcmp(cell(t, q, "regime")->text, name);
+        for (int q = 0; q < r && !seen; q++) {
+            const char *before = cell(t, q, "regime")->text;
+            seen = before && strcmp(before, name) == 0;
+        }
         if (!seen) tl_buf_fmt(out, "\n%s: %s", name, cell(t, r, "hint")->text);
     }
     for (size_t i = 0; i < sizeof missing / sizeof *missing; i++)

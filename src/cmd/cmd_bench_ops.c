@@ -50,7 +50,8 @@ void tl_bench_op_rows(const tl_bench_op_run *o, tl_table *t) {
 
 void tl_bench_plot_add(tl_bench_plot *plot, const tl_bench_op_run *o) {
     char title[256];
-    snprintf(title, sizeof title, "%.120s, %s, %d thread%s", o->model, o->level, o->threads, o->threads == 1 ? "" : "s");
+    snprintf(title, sizeof title, "%.120s, %s, %d thread%s", o->model, o->level, o->threads,
+             o->threads == 1 ? "" : "s");
     int series = o->decode != 0, first = plot->p.n == 0;
     if (first) memcpy(plot->title, title, sizeof title);
     else if (strcmp(title, plot->title) || *plot->series[series]) return;

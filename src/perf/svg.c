@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
- * svg.c: the roofline as a picture: both axes logarithmic, the memory roof rising to the compute roof, a point per piece
- * of work whose area is its share of the time. Labels are put where they meet neither each other nor a point; one that
+ * svg.c: the roofline as a picture: both axes logarithmic, the memory roof rising to the compute roof, a point per
+ * piece of work whose area is its share of the time. Labels are put where they meet neither each other nor a point; one that
  * had to move away is joined to its point by a line. */
 #include <math.h>
 #include <string.h>
 #include "perf/perf.h"
 
-enum { WIDTH = 960, HEIGHT = 620, LEFT = 80, RIGHT = 30, TOP = 60, BOTTOM = 90, FONT = 13, MAX_POINTS = 64, MAX_ROOF = 256 };
+enum { WIDTH = 960, HEIGHT = 620, LEFT = 80, RIGHT = 30, TOP = 60, BOTTOM = 90, FONT = 13 };
+enum { MAX_POINTS = 64, MAX_ROOF = 256 };
 
 static const char *const colors[2] = {"#1d4ed8", "#c2410c"};
 
@@ -45,8 +46,8 @@ static void text(tl_buf *out, double x, double y, const char *anchor, const char
 }
 
 static void line(tl_buf *out, double x0, double y0, double x1, double y1, const char *color, int width) {
-    tl_buf_fmt(out, "<line x1=\"%d\" y1=\"%d\" x2=\"%d\" y2=\"%d\" stroke=\"%s\" stroke-width=\"%d\"/>\n", px(x0), px(y0),
-               px(x1), px(y1), color, width);
+    tl_buf_fmt(out, "<line x1=\"%d\" y1=\"%d\" x2=\"%d\" y2=\"%d\" stroke=\"%s\" stroke-width=\"%d\"/>\n",
+               px(x0), px(y0), px(x1), px(y1), color, width);
 }
 
 static void take(chart *c, box b) {
@@ -172,8 +173,8 @@ static void draw_points(chart *c) {
         box b = place_label(c, x, y, r, (double)strlen(label) * FONT * 0.56, &moved);
         take(c, b);
         if (moved) line(c->out, x, y, b.x0 > x ? b.x0 - 1 : b.x1 + 1, (b.y0 + b.y1) / 2, "#9ca3af", 1);
-        tl_buf_fmt(c->out, "<circle cx=\"%d\" cy=\"%d\" r=\"%d\" fill=\"%s\" fill-opacity=\"0.75\"/>\n", px(x), px(y), px(r),
-                   color);
+        tl_buf_fmt(c->out, "<circle cx=\"%d\" cy=\"%d\" r=\"%d\" fill=\"%s\" fill-opacity=\"0.75\"/>\n", px(x), px(y),
+                   px(r), color);
         text(c->out, (b.x0 + b.x1) / 2, b.y1 - 3, "middle", color, label);
     }
 }
@@ -182,8 +183,8 @@ static void draw_legend(chart *c) {
     double x = LEFT;
     for (int i = 0; i < 2; i++) {
         if (!c->p->series[i]) continue;
-        tl_buf_fmt(c->out, "<circle cx=\"%d\" cy=\"%d\" r=\"6\" fill=\"%s\" fill-opacity=\"0.75\"/>\n", px(x + 6), HEIGHT - 20,
-                   colors[i]);
+        tl_buf_fmt(c->out, "<circle cx=\"%d\" cy=\"%d\" r=\"6\" fill=\"%s\" fill-opacity=\"0.75\"/>\n", px(x + 6),
+                   HEIGHT - 20, colors[i]);
         text(c->out, x + 18, HEIGHT - 15, "start", colors[i], c->p->series[i]);
         x += 40 + (double)strlen(c->p->series[i]) * FONT * 0.6;
     }
@@ -194,7 +195,8 @@ void tl_plot_svg(const tl_plot *p, tl_buf *out) {
     chart c = {.p = p, .out = out};
     fit(&c);
     tl_buf_fmt(out, "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\" viewBox=\"0 0 %d %d\" "
-                    "font-family=\"sans-serif\" font-size=\"%d\">\n<rect width=\"%d\" height=\"%d\" fill=\"#ffffff\"/>\n",
+                    "font-family=\"sans-serif\" font-size=\"%d\">\n"
+                    "<rect width=\"%d\" height=\"%d\" fill=\"#ffffff\"/>\n",
                WIDTH, HEIGHT, WIDTH, HEIGHT, FONT, WIDTH, HEIGHT);
     text(out, LEFT, 34, "start", "#111827", p->title);
     draw_axes(&c);
