@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * svg.c: the roofline as a picture: both axes logarithmic, the memory roof rising to the compute roof, a point per
- * piece of work whose area is its share of the time. Labels are put where they meet neither each other nor a point; one that
- * had to move away is joined to its point by a line. */
+ * piece of work whose area is its share of the time. Labels are put where they meet neither each other nor a point;
+ * one that had to move away is joined to its point by a line. */
 #include <math.h>
 #include <string.h>
 #include "perf/perf.h"
