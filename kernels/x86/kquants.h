@@ -155,7 +155,7 @@ INLINE void codes_q2_k(const uint8_t *p, int i, vu *w) { unpack_low2(p + AT(i), 
 #define HALF 1
 #define MIN 1
 #define BITS 4
-#define PANEL_FROM 12
+#define PANEL_FROM 16
 #include "x86/type.tmpl.h"
 
 /* ---- q3_k: d [ROWS] fp16 | 16 6-bit scales as they are in the file, 3 planes | 8 times: third bits, 1 plane, 2 planes */

@@ -77,7 +77,7 @@ INLINE void codes_iq4_xs(const uint8_t *p, int i, vu *w) {
 #define HALF 0
 #define MIN 0
 #define BITS 8
-#define PANEL_FROM 13
+#define PANEL_FROM 16
 #include "x86/type.tmpl.h"
 
 /* ---- mxfp4: exponents [ROWS] uint8 | 4 planes */
@@ -92,7 +92,7 @@ static void pack_mxfp4(const uint8_t *src, uint8_t *dst, int r) {
 /* 2^(e-128), which is subnormal for e = 0 and 1. */
 INLINE void scales_mxfp4(const uint8_t *p, vf *s, vf *m) {
     vu e = load_u8(p), small = (vu)(e < 2);
-    s[0] = (vf)((small & 0x00200000 * (e + 1)) | (~small & (e - 1) << 23));
+    s[0] = (vf)((small & 0x00200000u << (e & 1)) | (~small & (e - 1) << 23));
     (void)m;
 }
 INLINE void codes_mxfp4(const uint8_t *p, int i, vu *w) {
