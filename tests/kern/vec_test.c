@@ -636,7 +636,10 @@ static void products(void) {
         if (t->kind == TL_KIND_QUANT)
             for (int i = 1; i <= 4; i++) check_product(g, type, t->elems * i * i, 2 * i - 1);
         else
-            for (int j = 0; j < N_SIZES; j++) check_product(&K.gemm[type], type, sizes[j], 1 + j % 9);
+            for (int j = 0; j < N_SIZES; j++) {
+                check_product(g, type, sizes[j], 1 + j % 9);
+                if (!K.gemm[type].pack) check_product(&K.gemm[type], type, sizes[j], 1 + j % 9); /* packed: gemm_test */
+            }
     }
 }
 
