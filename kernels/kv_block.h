@@ -43,7 +43,7 @@ static inline void tl_kv_store_v(void *page, int section, int at, const int8_t *
     uint8_t *base = (uint8_t *)page + section * TL_KV_SECTION(bits), *codes = base + TL_KV_CODES + at * 4 * bits;
     const uint16_t half = tl_f32_to_f16(scale);
     if (bits == 8) memcpy(codes, q, 32);
-    else for (int i = 0; i < 16; i++) codes[i] = (uint8_t)((q[i] & 15) | q[i + 16] << 4);
+    else for (int i = 0; i < 16; i++) codes[i] = (uint8_t)((q[i] & 15) | (q[i + 16] & 15) << 4);
     memcpy(base + at * 2, &half, 2);
 }
 
