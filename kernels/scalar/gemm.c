@@ -8,41 +8,45 @@
  * type's scale and minimum are applied for every 16 values, also where two halves of a block share them. */
 #include "scalar/scalar.h"
 
-/* A row as the numerics contract sees it. */
+/* A row as the numerics contract sees it, its codes widened so that the compiler finds products of 16 bits. */
 typedef struct row {
     float *scale, *min;   /* [k/16] */
-    int8_t *q;            /* [k] */
+    int16_t *q;           /* [k] */
 } row;
 
 static row unpack_row(const tl_type_info *t, const void *src, int k, void *scratch) {
-    row w = {scratch, (float *)scratch + k / 16, (int8_t *)scratch + (size_t)k / 2};   /* 2 * k/16 floats: k/2 bytes */
+    row w = {scratch, (float *)scratch + k / 16, (int16_t *)scratch + k / 4};   /* 2 * k/16 floats: k/4 int16 */
+    int8_t q[256];
     const uint8_t *block = src;
-    for (int at = 0; at < k; at += t->elems, block += t->bytes)
-        t->unpack(block, w.q + at, w.scale + at / 16, w.min + at / 16);
+    for (int at = 0; at < k; at += t->elems, block += t->bytes) {
+        t->unpack(block, q, w.scale + at / 16, w.min + at / 16);
+        for (int i = 0; i < t->elems; i++) w.q[at + i] = q[i];
+    }
     return w;
 }
 
 /* 16 products of at most 128 * 127 each. */
-static int32_t dot_16(const int8_t *a, const int8_t *b) {
+static int32_t dot_16(const int16_t *a, const int8_t *b) {
     int32_t sum = 0;
-    for (int i = 0; i < 16; i++) sum += (int16_t)(a[i] * b[i]);
+    for (int i = 0; i < 16; i++) sum += a[i] * (int16_t)b[i];
     return sum;
 }
 
-/* act: the token's tile of T tokens; t: its place in there. */
-static float dot_q8(const row *w, int has_min, int k, const uint8_t *act, int T, int t) {
-    float sum = 0;
+/* The row against the T tokens of a tile: sums[t]. Tokens are the inner loop, so that their sums do not wait for each
+ * other. */
+static void dot_q8(const row *w, int has_min, int k, const uint8_t *act, int T, float *sums) {
+    for (int t = 0; t < T; t++) sums[t] = 0;
     for (int b = 0; b < k / 32; b++, act += (size_t)T * TL_ACT_Q8_BYTES) {
-        const int8_t *q = (const int8_t *)act + t * 32;
-        float d = ((const float *)(const void *)(act + T * 32))[t];
-        const int16_t *s = (const int16_t *)(const void *)(act + T * 40) + 2 * t;
-        for (int h = 0; h < 2; h++) {
-            int i = 2 * b + h;
-            sum += (float)dot_16(w->q + i * 16, q + h * 16) * (w->scale[i] * d);
-            if (has_min) sum += w->min[i] * (d * (float)s[h]);
-        }
+        const float *d = (const float *)(const void *)(act + T * 32);
+        const int16_t *s = (const int16_t *)(const void *)(act + T * 40);
+        for (int t = 0; t < T; t++)
+            for (int h = 0; h < 2; h++) {
+                int i = 2 * b + h;
+                const int8_t *q = (const int8_t *)act + t * 32 + h * 16;
+                sums[t] += (float)dot_16(w->q + i * 16, q) * (w->scale[i] * d[t]);
+                if (has_min) sums[t] += w->min[i] * (d[t] * (float)s[2 * t + h]);
+            }
     }
-    return sum;
 }
 
 static void store(const tl_gemm_args *a, int t, int r, float v) {
@@ -55,10 +59,11 @@ static void gemm_q8(const tl_gemm_args *a) {
     size_t row_bytes = (size_t)(a->k / type->elems) * (size_t)type->bytes;
     for (int r = a->r0; r < a->r1; r++) {
         row w = unpack_row(type, (const uint8_t *)a->w + (size_t)r * row_bytes, a->k, a->scratch);
-        for (int t = 0; t < a->n; t++) {
-            int j = t / TL_ACT_TILE;
-            const uint8_t *tile = (const uint8_t *)a->x + tl_act_tile_at(a->k, j);
-            store(a, t, r, dot_q8(&w, type->has_min, a->k, tile, tl_act_tile_n(a->n, j), t % TL_ACT_TILE));
+        for (int j = 0; j * TL_ACT_TILE < a->n; j++) {
+            float sums[TL_ACT_TILE];
+            const int T = tl_act_tile_n(a->n, j);
+            dot_q8(&w, type->has_min, a->k, (const uint8_t *)a->x + tl_act_tile_at(a->k, j), T, sums);
+            for (int t = 0; t < T; t++) store(a, j * TL_ACT_TILE + t, r, sums[t]);
         }
     }
 }

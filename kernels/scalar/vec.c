@@ -158,48 +158,69 @@ static void put_v_q4_0(void *page, const float *v, int hd, int at) { put_quantiz
 
 static int is_quantized(int kv) { return kv == TL_KV_Q8_0 || kv == TL_KV_Q4_0; }
 
-/* Element i of a page of floats. */
-static float float_at(const void *page, int i, int kv) {
-    return kv == TL_KV_F16 ? tl_f16_to_f32(((const uint16_t *)page)[i]) : ((const float *)page)[i];
+/* n elements of a page of floats, from element i on. */
+static void load_floats(float *y, const void *page, int i, int n, int kv) {
+    for (int d = 0; d < n; d++)
+        y[d] = kv == TL_KV_F16 ? tl_f16_to_f32(((const uint16_t *)page)[i + d]) : ((const float *)page)[i + d];
 }
 
-/* Score of query i at position p. */
-static float score(const tl_attn_args *a, int i, int p, int kv) {
-    const float *q = (const float *)a->q + i * a->hd;
-    const tl_kv_query *x = (const void *)q;
-    float s = 0;
-    for (int d = 0; d < a->hd && !is_quantized(kv); d++) s += q[d] * float_at(a->k, d * TL_KV_PAGE + p, kv);
-    for (int b = 0; b < a->hd / 32 && is_quantized(kv); b++, x++) {
-        float scale;
-        int8_t k[32];
-        int32_t sum = 0;
-        tl_kv_load_k(a->k, b, p, k, &scale, kv == TL_KV_Q8_0 ? 8 : 4);
-        for (int d = 0; d < 32; d++) sum += k[d] * x->q[d];
-        s += (float)sum * (scale * x->d);
+/* Scores of every query at every position of the page, for float K: scratch [nq][TL_KV_PAGE]. */
+static void scores_f(const tl_attn_args *a, int kv) {
+    memset(a->scratch, 0, (size_t)a->nq * TL_KV_PAGE * sizeof(float));
+    for (int d = 0; d < a->hd; d++) {
+        float k[TL_KV_PAGE];
+        load_floats(k, a->k, d * TL_KV_PAGE, TL_KV_PAGE, kv);
+        for (int i = 0; i < a->nq; i++) {
+            const float q = ((const float *)a->q)[i * a->hd + d];
+            for (int p = 0; p < TL_KV_PAGE; p++) a->scratch[i * TL_KV_PAGE + p] += q * k[p];
+        }
     }
-    return s;
 }
 
-/* acc += w * V[p] */
-static void add_value(const tl_attn_args *a, float *acc, float w, int p, int kv) {
-    for (int d = 0; d < a->hd && !is_quantized(kv); d++) acc[d] += w * float_at(a->v, p * a->hd + d, kv);
-    for (int b = 0; b < a->hd / 32 && is_quantized(kv); b++) {
+/* The same for quantized K. */
+static void scores_q(const tl_attn_args *a, int bits) {
+    memset(a->scratch, 0, (size_t)a->nq * TL_KV_PAGE * sizeof(float));
+    for (int b = 0; b < a->hd / 32; b++)
+        for (int p = 0; p < TL_KV_PAGE; p++) {
+            float scale;
+            int8_t k[32];
+            tl_kv_load_k(a->k, b, p, k, &scale, bits);
+            for (int i = 0; i < a->nq; i++) {
+                const tl_kv_query *x = (const void *)((const float *)a->q + i * a->hd);
+                int32_t sum = 0;
+                for (int d = 0; d < 32; d++) sum += k[d] * x[b].q[d];
+                a->scratch[i * TL_KV_PAGE + p] += (float)sum * (scale * x[b].d);
+            }
+        }
+}
+
+/* 32 values of position p, from value 32 b on; a head of floats may end earlier. */
+static int load_v(float *y, const tl_attn_args *a, int b, int p, int kv) {
+    const int n = a->hd - b * 32 < 32 ? a->hd - b * 32 : 32;
+    if (is_quantized(kv)) {
         float scale;
         int8_t v[32];
         tl_kv_load_v(a->v, b, p, v, &scale, kv == TL_KV_Q8_0 ? 8 : 4);
-        for (int d = 0; d < 32; d++) acc[b * 32 + d] += w * scale * v[d];
+        for (int d = 0; d < 32; d++) y[d] = scale * (float)v[d];
+    } else {
+        load_floats(y, a->v, p * a->hd + b * 32, n, kv);
     }
+    return n;
 }
 
 /* What scores are taken relative to: 0 instead of -inf, so that exp(-inf - ref) is 0 and a NaN stays one. */
 static float reference(float m) { return m == -INFINITY ? 0 : m; }
 
-/* One query. Only positions lo <= p < hi are read. A NaN score that max drops comes back through its weight. */
-static void attn_one(const tl_attn_args *a, int i, int lo, int hi, int kv) {
+/* Positions of the page that query i sees: first and end. */
+static int first(const tl_attn_args *a, int i) { return a->lo[i] > 0 ? a->lo[i] : 0; }
+static int end(const tl_attn_args *a, int i) { return a->hi[i] < TL_KV_PAGE ? a->hi[i] : TL_KV_PAGE; }
+
+/* Turns the scores of query i into weights. A NaN score that max drops comes back through its weight. */
+static void weigh(const tl_attn_args *a, int i) {
+    const int lo = first(a, i), hi = end(a, i);
     float *w = a->scratch + i * TL_KV_PAGE, *acc = a->acc + i * a->hd, m = a->m[i];
     for (int p = lo; p < hi; p++) {
-        const float dot = score(a, i, p, kv);
-        w[p] = a->softcap > 0 ? a->softcap * tanhf(dot / a->softcap) : dot;
+        if (a->softcap > 0) w[p] = a->softcap * tanhf(w[p] / a->softcap);
         m = fmaxf(m, w[p]);
     }
     const float keep = expf(a->m[i] - reference(m));
@@ -208,17 +229,25 @@ static void attn_one(const tl_attn_args *a, int i, int lo, int hi, int kv) {
     for (int p = lo; p < hi; p++) {
         w[p] = expf(w[p] - reference(m));
         s += w[p];
-        add_value(a, acc, w[p], p, kv);
     }
     a->m[i] = m;
     a->s[i] = s;
 }
 
+/* Each row of the page is decoded once for all queries. */
 static void attn(const tl_attn_args *a, int kv) {
-    for (int i = 0; i < a->nq; i++) {
-        const int lo = a->lo[i] > 0 ? a->lo[i] : 0, hi = a->hi[i] < TL_KV_PAGE ? a->hi[i] : TL_KV_PAGE;
-        if (lo < hi) attn_one(a, i, lo, hi, kv);
-    }
+    if (is_quantized(kv)) scores_q(a, kv == TL_KV_Q8_0 ? 8 : 4);
+    else scores_f(a, kv);
+    for (int i = 0; i < a->nq; i++)
+        if (first(a, i) < end(a, i)) weigh(a, i);
+    for (int p = 0; p < TL_KV_PAGE; p++)
+        for (int b = 0; b * 32 < a->hd; b++) {
+            float v[32];
+            const int n = load_v(v, a, b, p, kv);
+            for (int i = 0; i < a->nq; i++)
+                if (first(a, i) <= p && p < end(a, i))
+                    for (int d = 0; d < n; d++) a->acc[i * a->hd + b * 32 + d] += a->scratch[i * TL_KV_PAGE + p] * v[d];
+        }
 }
 
 static void attn_f16(const tl_attn_args *a) { attn(a, TL_KV_F16); }
