@@ -28,6 +28,7 @@ typedef struct config {
     const char *arch_name, *type_name;
     int64_t layers, embd, heads, kv_heads, head_dim, ff, vocab, ctx, seed, split;
     int tied;
+    tl_opt_list keys;
     const struct arch *arch;
     int type;
 } config;
@@ -45,6 +46,8 @@ static const tl_opt options[] = {
     {"--ctx", "N", TL_OPT_INT, offsetof(config, ctx), 1, 1 << 20, "trained context; default 512"},
     {"--seed", "N", TL_OPT_INT, offsetof(config, seed), 0, 1e15, "default 1"},
     {"--split", "N", TL_OPT_INT, offsetof(config, split), 1, 99, "parts of a split model; default 1: one file"},
+    {"--key", "NAME=X", TL_OPT_LIST, offsetof(config, keys), 0, 0,
+     "add the key <arch>.NAME: f32 if X has a point, else u32"},
     {"--tied", NULL, TL_OPT_FLAG, offsetof(config, tied), 0, 0, "no output.weight (qwen2 and gemma3 never have one)"},
     {0},
 };
@@ -278,6 +281,12 @@ static void put_arch(tl_gguf_writer *w, const config *c) {
     if (c->arch->has & LOCAL) {
         tl_gguf_put_u32(w, KEY("attention.sliding_window"), 16);
         tl_gguf_put_f32(w, KEY("rope.freq_base_swa"), 10000);
+    }
+    for (int i = 0; i < c->keys.n; i++) {
+        const char *text = c->keys.v[i], *x = strchr(text, '=') ? strchr(text, '=') + 1 : "";
+        snprintf(key, sizeof key, "%s.%.*s", c->arch->name, (int)strcspn(text, "="), text);
+        if (strchr(x, '.')) tl_gguf_put_f32(w, key, strtof(x, NULL));
+        else tl_gguf_put_u32(w, key, (uint32_t)strtoul(x, NULL, 10));
     }
 #undef KEY
 }

@@ -372,7 +372,7 @@ static void json_types(tl_json *j, const tl_facts *f) {
     tl_json_end(j, ']');
 }
 
-static void json(tl_buf *b, const tl_gguf *g, const tl_facts *f, const inspect_args *a) {
+static void json(tl_buf *b, const tl_gguf *g, const tl_facts *f, const tl_error *refusal, const inspect_args *a) {
     tl_json j = {.out = b};
     tl_json_begin(&j, NULL, '{');
     tl_json_cstr(&j, "file", g->path);
@@ -398,6 +398,7 @@ static void json(tl_buf *b, const tl_gguf *g, const tl_facts *f, const inspect_a
     json_known(&j, "kv_bytes_per_position", f->kv_bytes_per_pos);
     tl_json_i64(&j, "context", f->context);
     json_known(&j, "memory_bytes", f->memory_bytes);
+    tl_json_cstr(&j, "refused", refusal->code ? refusal->text : NULL);
     tl_json_begin(&j, "notes", '[');
     for (int i = 0; i < f->n_notes; i++) tl_json_cstr(&j, NULL, f->notes[i]);
     tl_json_end(&j, ']');
@@ -409,18 +410,20 @@ static void json(tl_buf *b, const tl_gguf *g, const tl_facts *f, const inspect_a
     tl_buf_str(b, "\n");
 }
 
-/* Settings that no session could be made with are a fault of the file, told besides all that can be shown. Files that
- * claim to be no whole model (vocabularies, single parts) and unknown architectures are not judged. */
-static int judge(const tl_gguf *g, const char *path, tl_slice arch_name, tl_error *err) {
-    char key[80];
-    tl_hparams hp;
-    tl_faults faults = {0};
-    const tl_arch *arch = tl_arch_find(arch_name);
-    if (!arch || g->n_parts < g->parts_expected) return TL_OK;
-    snprintf(key, sizeof key, "%s.block_count", arch->name);
-    if (!tl_gguf_find(g, key)) return TL_OK;
-    tl_hparams_load(g, arch, &hp, &faults);
-    return tl_faults_end(&faults, path, err);
+/* Why run would refuse the file, in err, and what it would read per token, in facts. Files that claim to be no whole
+ * model (metadata alone, single parts) are not judged; of a vocabulary without tensors, the settings are. */
+static void judge(struct tl_model *m, tl_facts *facts, const char *path, tl_error *err) {
+    const tl_gguf *g = m->gguf;
+    const tl_arch *arch = tl_arch_find(facts->arch);
+    if (!facts->is_model || g->n_parts < g->parts_expected) return;
+    if (g->n_tensors) {
+        tl_kernels_init(&m->k, 0);
+        if (tl_check_model(m, 0, path, err) == TL_OK) facts->bytes_per_token = m->bytes_per_token;
+    } else if (arch) {
+        tl_faults faults = {0};
+        tl_hparams_load(g, arch, &m->hp, &faults);
+        tl_faults_end(&faults, path, err);
+    }
 }
 
 /* ---- command ----------------------------------------------------------------------------------------------------- */
@@ -428,23 +431,31 @@ static int judge(const tl_gguf *g, const char *path, tl_slice arch_name, tl_erro
 static int inspect(const tl_cmd *self, int argc, char **argv) {
     inspect_args a = {0};
     const char *path;
-    tl_error err = {0};
+    tl_error err = {0}, refusal = {0};
     tl_facts facts;
     tl_buf out = {0};
     int code = tl_cmd_parse(self, &a, argc, argv, &path, 1, 1);
     if (code >= 0) return code;
     tl_gguf *g = tl_gguf_open(path, TL_GGUF_SINGLE, &err);
-    if (!g) return tl_cmd_fail(&err);
+    struct tl_model *m = g ? tl_alloc_n(1, sizeof *m, "model", &err) : NULL;
+    if (!m) {
+        tl_gguf_free(g);
+        return tl_cmd_fail(&err);
+    }
+    m->gguf = g;
     if (g->n_parts < g->parts_expected) tl_status("1 part of %d: the others are missing", g->parts_expected);
     tl_facts_gather(&facts, g, a.ctx);
-    if (a.json) json(&out, g, &facts, &a);
+    judge(m, &facts, path, &refusal);
+    if (a.json) json(&out, g, &facts, &refusal, &a);
     else page(&out, g, &facts, &a);
     if (out.failed) tl_fail(&err, TL_E_MEMORY, "out of memory for the text to print");
     else fwrite(out.p, 1, out.n, stdout);
-    judge(g, path, facts.arch, &err);
     tl_buf_free(&out);
-    tl_gguf_free(g);
-    return err.code ? tl_cmd_fail(&err) : 0;
+    tl_model_free(m);
+    if (err.code) return tl_cmd_fail(&err);
+    if (refusal.code == TL_E_UNSUPPORTED) tl_status("run would refuse this: %s", refusal.text);
+    else if (refusal.code) return tl_cmd_fail(&refusal);
+    return 0;
 }
 
 const tl_cmd tl_cmd_inspect = {
@@ -453,7 +464,10 @@ const tl_cmd tl_cmd_inspect = {
     .usage = "MODEL [options]",
     .examples = "  tinyllm inspect model.gguf\n"
                 "  tinyllm inspect model.gguf --tensors -c 32768\n"
-                "  tinyllm inspect model-00001-of-00003.gguf --json\n",
+                "  tinyllm inspect model-00001-of-00003.gguf --json\n"
+                "\n"
+                "A model that run would refuse is shown all the same, and the reason told on standard error and as\n"
+                "\"refused\" in JSON. Where it is a fault of the file, not something still missing here, the exit code is 1.\n",
     .opts = options,
     .run = inspect,
 };

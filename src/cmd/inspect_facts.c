@@ -68,6 +68,8 @@ static int64_t count(tl_facts *f, const tl_gguf *g, const char *suffix, int64_t 
 
 static void gather_counts(tl_facts *f, const tl_gguf *g) {
     int64_t kv_sum;
+    char key[300];
+    f->is_model = arch_key(f, "block_count", key, sizeof key) && tl_gguf_find(g, key);
     f->layers = count(f, g, "block_count", 1, NULL);
     f->embd = count(f, g, "embedding_length", 1, NULL);
     f->ff = count(f, g, "feed_forward_length", 0, NULL);

@@ -17,9 +17,10 @@ typedef struct tl_facts {
     int64_t type_tensors[TL_N_TYPES], type_bytes[TL_N_TYPES];
     int64_t layers, embd, ff, heads, kv_heads, key_len, value_len, vocab, experts, experts_used, trained_ctx;
     int64_t kv_heads_all;            /* summed over the layers */
-    int64_t bytes_per_token;         /* of weights, to decode one token */
+    int64_t bytes_per_token;         /* of weights, to decode one token; an estimate for unknown architectures */
     int64_t kv_bytes_per_pos;        /* f16, all layers */
     int64_t context, kv_bytes, scratch_bytes, memory_bytes;   /* memory: tensors + cache + scratch at that context */
+    int is_model;                    /* <architecture>.block_count is there */
     int tied;                        /* no output.weight: the token embedding is the head */
     char notes[TL_MAX_NOTES][160];
     int n_notes;

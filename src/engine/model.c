@@ -20,14 +20,16 @@ static char *to_text(tl_slice s, tl_error *err) {
 }
 
 static int load_weights(struct tl_model *m, const tl_model_options *o, const char *path, tl_error *err) {
-    tl_faults f = {0};
-    tl_hparams_load(m->gguf, m->arch, &m->hp, &f);
-    if (f.n) return tl_faults_end(&f, path, err);   /* shapes follow from these: tensors could not be judged */
-    int rc = tl_bind(m, o->exact, &f, err);
-    if (rc) { tl_buf_free(&f.text); return rc; }
-    if ((rc = tl_faults_end(&f, path, err))) return rc;
+    int rc = tl_check_model(m, o->exact, path, err);
+    if (rc) return rc;
     int n = o->n_threads > 0 ? o->n_threads : tl_usable_threads("/", NULL);
     return tl_pack(m, n, o->progress, o->progress_user, err);
+}
+
+static int load_vocab(struct tl_model *m, const char *path, tl_error *err) {
+    if ((m->tok = tl_load_tokenizer(m->gguf, err))) return TL_OK;
+    tl_error_context(err, "%s", path);
+    return TL_E_FORMAT;
 }
 
 static int load(struct tl_model *m, const char *path, const tl_model_options *o, tl_error *err) {
@@ -43,19 +45,7 @@ static int load(struct tl_model *m, const char *path, const tl_model_options *o,
     m->arch_name = to_text(arch, err);
     m->name = to_text(name, err);
     if (!m->arch_name || !m->name) return TL_E_MEMORY;
-    if (!o->vocab_only) {
-        if (!arch.n) return tl_fail(err, TL_E_FORMAT, "%s: general.architecture is missing", path);
-        if (!(m->arch = tl_arch_find(arch))) {
-            tl_buf known = {0};
-            for (const char *const *a = tl_arch_names(); *a; a++) tl_buf_fmt(&known, "%s%s", known.n ? ", " : "", *a);
-            int rc = tl_fail(err, TL_E_UNSUPPORTED, "%s: architecture \"%s\" is not supported; supported are %s", path,
-                             m->arch_name, known.p ? known.p : "none");
-            tl_buf_free(&known);
-            return rc;
-        }
-    }
-    if (!(m->tok = tl_load_tokenizer(m->gguf, err))) { tl_error_context(err, "%s", path); return TL_E_FORMAT; }
-    int rc = o->vocab_only ? TL_OK : load_weights(m, o, path, err);
+    int rc = o->vocab_only ? load_vocab(m, path, err) : load_weights(m, o, path, err);
     m->load_seconds = tl_now() - start;
     return rc;
 }

@@ -30,14 +30,26 @@ const tl_arch *tl_arch_find(tl_slice name) {
 
 const char *const *tl_arch_names(void) { return names; }
 
-void tl_fault(tl_faults *f, const char *fmt, ...) {
+static void add_fault(tl_faults *f, const char *fmt, va_list ap) {
     char text[300];
-    va_list ap;
-    va_start(ap, fmt);
     vsnprintf(text, sizeof text, fmt, ap);
-    va_end(ap);
     if (f->n++) tl_buf_str(&f->text, "; ");
     tl_buf_str(&f->text, text);
+}
+
+void tl_fault(tl_faults *f, const char *fmt, ...) {
+    va_list ap;
+    va_start(ap, fmt);
+    add_fault(f, fmt, ap);
+    va_end(ap);
+}
+
+void tl_unsupported(tl_faults *f, const char *fmt, ...) {
+    va_list ap;
+    va_start(ap, fmt);
+    add_fault(f, fmt, ap);
+    va_end(ap);
+    f->n_unsupported++;
 }
 
 int tl_faults_end(tl_faults *f, const char *path, tl_error *err) {
@@ -45,10 +57,11 @@ int tl_faults_end(tl_faults *f, const char *path, tl_error *err) {
     if (n) {
         const int room = 380; /* of the error's text; a long list is cut, its length told */
         int len = (int)f->text.n, cut = len > room;
-        rc = tl_fail(err, TL_E_FORMAT, "%s: %d fault%s: %.*s%s", path, n, n > 1 ? "s" : "", cut ? room : len,
+        int code = n == f->n_unsupported ? TL_E_UNSUPPORTED : TL_E_FORMAT;
+        rc = tl_fail(err, code, "%s: %d fault%s: %.*s%s", path, n, n > 1 ? "s" : "", cut ? room : len,
                      f->text.p ? f->text.p : "", cut ? " ..." : "");
     }
     tl_buf_free(&f->text);
-    f->n = 0;
+    f->n = f->n_unsupported = 0;
     return rc;
 }

@@ -24,7 +24,7 @@ static const tl_gguf_tensor *find(binder *b, const char *name, int required) {
 static int computable(binder *b, const tl_gguf_tensor *t, const char *name) {
     const tl_type_info *info = tl_type_info_get((uint32_t)t->type);
     if (info->kind == TL_KIND_FLOAT || info->kind == TL_KIND_QUANT) return 1;
-    tl_fault(b->f, "tensor %s has type %s, which cannot be computed yet", name, info->name);
+    tl_unsupported(b->f, "tensor %s has type %s, which cannot be computed yet", name, info->name);
     return 0;
 }
 
@@ -145,8 +145,8 @@ static void refuse_unused(binder *b) {
     for (uint64_t i = 0; i < g->n_tensors; i++) {
         tl_slice name = g->tensors[i].name;
         if (!b->used[i])
-            tl_fault(b->f, "tensor %.*s is not part of architecture %s as known here", (int)(name.n < 64 ? name.n : 64), name.p,
-                     b->m->arch->name);
+            tl_unsupported(b->f, "tensor %.*s is not part of architecture %s as known here",
+                           (int)(name.n < 64 ? name.n : 64), name.p, b->m->arch->name);
     }
 }
 

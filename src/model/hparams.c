@@ -24,7 +24,7 @@ static int64_t read_int(const reader *r, const char *name, int64_t lo, int64_t h
         }
         for (uint64_t i = 1; i < kv->n; i++)
             if (tl_gguf_int_at(kv, i) != v) {
-                tl_fault(r->f, "%s differs between layers, which is not supported yet", key);
+                tl_unsupported(r->f, "%s differs between layers, which is not supported yet", key);
                 return lo;
             }
         if (v >= lo && v <= hi) return v;
@@ -56,6 +56,12 @@ static double read_num(const reader *r, const char *name, double lo, double hi, 
     return v;
 }
 
+/* A factor; 0 stands for the architecture's own. */
+static float read_scale(const reader *r, const char *name, float own) {
+    float v = (float)read_num(r, name, 0, 1e6, 0, 0);
+    return v > 0 ? v : own;
+}
+
 /* rope.scaling.*: "none", or "linear", which is also meant where a factor comes without a type; the older
  * rope.scale_linear. "llama3" comes as the tensor rope_freqs.weight. */
 static double read_rope_scale(const reader *r) {
@@ -67,10 +73,49 @@ static double read_rope_scale(const reader *r) {
     if (got < 0) tl_fault(r->f, "%s", e.text);
     if (got > 0 && tl_slice_is(type, "none")) return 1 / factor;
     if (got > 0 && !tl_slice_is(type, "linear")) {
-        tl_fault(r->f, "%s is \"%.*s\"; known are none, linear", key, (int)(type.n < 40 ? type.n : 40), type.p);
+        tl_unsupported(r->f, "%s is \"%.*s\"; known are none, linear", key, (int)(type.n < 40 ? type.n : 40), type.p);
         return 1;
     }
     return 1 / read_num(r, "rope.scaling.factor", 1e-6, 1e6, got > 0, factor);
+}
+
+/* Keys by which files ask for arithmetic that the forward pass does not have, and the numbers with which they ask for
+ * nothing. Some belong to other architectures; a file that has them computes as those do. */
+enum { AT_0 = 1, AT_1 = 2 };
+static const struct { const char *name; int off; } not_computed[] = {
+    {"expert_count", AT_0},                /* mixtures of experts */
+    {"use_parallel_residual", AT_0},       /* attention and feed-forward side by side */
+    {"swin_norm", AT_0},                   /* norms behind the halves of a layer instead of before */
+    {"logit_scale", AT_0 | AT_1},          /* a factor for some architectures, a divisor for others */
+    {"residual_scale", AT_0 | AT_1},
+    {"attention.causal", AT_1},            /* 0: tokens see those that follow */
+    {"attention.clamp_kqv", AT_0},
+    {"attention.max_alibi_bias", AT_0},
+    {"attention.output_scale", AT_0 | AT_1},
+    {"attention.temperature_length", AT_0},
+    {"attention.temperature_scale", AT_0},
+    {"attention.shared_kv_layers", AT_0},
+    {"rope.scaling.attn_factor", AT_1},
+};
+
+static int is_off(double v, int off) { return (v == 0 && off & AT_0) || (v == 1 && off & AT_1); }
+
+static void refuse_not_computed(const reader *r) {
+    static const char *const only[] = {[AT_0] = "0", [AT_1] = "1", [AT_0 | AT_1] = "0 or 1"};
+    for (size_t k = 0; k < sizeof not_computed / sizeof *not_computed; k++) {
+        KEY(r, not_computed[k].name);
+        const tl_gguf_kv *kv = tl_gguf_find(r->g, key);
+        enum tl_gguf_type type = !kv ? TL_GGUF_U32 : kv->type == TL_GGUF_ARR ? kv->elem : kv->type;
+        uint64_t i = 0, n = kv ? kv->n : 0;
+        if (type == TL_GGUF_STR || type == TL_GGUF_ARR) {
+            tl_fault(r->f, "%s is not a number", key);
+            continue;
+        }
+        while (i < n && is_off(tl_gguf_num_at(kv, i), not_computed[k].off)) i++;
+        if (i < n)
+            tl_unsupported(r->f, "%s is %g, which is not supported yet: only models with %s there are", key,
+                           tl_gguf_num_at(kv, i), only[not_computed[k].off]);
+    }
 }
 
 /* What depends on the counts: called only if those are right, as their faults would show again in other words. */
@@ -87,7 +132,8 @@ static void load_heads(const reader *r, tl_hparams *hp) {
     int64_t v_head = read_int(r, "attention.value_length", 1, TL_HD_MAX, 0, head, 0);
     hp->head_dim = (int)head;
     if (r->f->n == faults && head != v_head)
-        tl_fault(r->f, "%s.attention.key_length %d and value_length %d differ, which is not supported yet", arch, (int)head, (int)v_head);
+        tl_unsupported(r->f, "%s.attention.key_length %d and value_length %d differ, which is not supported yet", arch,
+                       (int)head, (int)v_head);
     if (r->f->n == faults && (head % 16 || head > TL_HD_MAX || head < 16))
         tl_fault(r->f, "%s.attention.key_length%s is %d: supported are multiples of 16 up to %d", arch,
                  derived ? " (embedding_length / head_count)" : "", (int)head, TL_HD_MAX);
@@ -118,5 +164,10 @@ void tl_hparams_load(const tl_gguf *g, const tl_arch *arch, tl_hparams *hp, tl_f
     hp->attn_scale = 1 / sqrtf((float)hp->head_dim);
     hp->attn_softcap = (float)read_num(&r, "attn_logit_softcapping", 0, 1e6, 0, 0);
     hp->logit_softcap = (float)read_num(&r, "final_logit_softcapping", 0, 1e6, 0, 0);
-    if (arch->hparams) arch->hparams(g, hp, f);
+    if (arch->hparams) arch->hparams(hp, f);
+    hp->rope[TL_ROPE_LOCAL].base = read_num(&r, "rope.freq_base_swa", 1e-3, 1e12, 0, hp->rope[TL_ROPE_LOCAL].base);
+    hp->window_period = (int)read_int(&r, "attention.sliding_window_pattern", 0, 1024, 0, hp->window_period, L);
+    hp->embd_scale = read_scale(&r, "embedding_scale", hp->embd_scale);
+    hp->attn_scale = read_scale(&r, "attention.scale", hp->attn_scale);
+    refuse_not_computed(&r);
 }

@@ -14,9 +14,11 @@
 tl_tokenizer *tl_load_tokenizer(const tl_gguf *g, tl_error *err);
 
 /* Faults of a file, collected so that all are reported together. */
-typedef struct tl_faults { tl_buf text; int n; } tl_faults;
+typedef struct tl_faults { tl_buf text; int n, n_unsupported; } tl_faults;
 void tl_fault(tl_faults *f, const char *fmt, ...) TL_PRINTF(2, 3);
-/* Turns them into one error; TL_OK if there are none. Frees the buffer. */
+/* The same for what is valid, but cannot be computed yet. */
+void tl_unsupported(tl_faults *f, const char *fmt, ...) TL_PRINTF(2, 3);
+/* Turns them into one error (TL_E_UNSUPPORTED if all are of that kind); TL_OK if there are none. Frees the buffer. */
 int tl_faults_end(tl_faults *f, const char *path, tl_error *err);
 
 enum { TL_ROPE_GLOBAL, TL_ROPE_LOCAL, TL_N_ROPES };
@@ -49,8 +51,9 @@ typedef struct tl_arch {
     int qk_norm;              /* RMS norm per head on q and k before rope: required */
     int post_norms;           /* norms after attention and after the feed-forward, before the residual: required */
     int gelu;                 /* gate activation: GELU (tanh form) instead of SiLU */
-    /* Adjusts what the common keys gave; may be NULL. */
-    void (*hparams)(const tl_gguf *g, tl_hparams *hp, tl_faults *f);
+    /* Adjusts what the common keys gave; may be NULL. Keys named after a field (embedding_scale, attention.scale,
+     * attention.sliding_window_pattern, rope.freq_base_swa) are read afterwards and win. */
+    void (*hparams)(tl_hparams *hp, tl_faults *f);
 } tl_arch;
 
 const tl_arch *tl_arch_find(tl_slice name);
@@ -88,6 +91,9 @@ struct tl_model {
 void tl_hparams_load(const tl_gguf *g, const tl_arch *arch, tl_hparams *hp, tl_faults *f);
 /* Binds every tensor by name and shape. */
 int tl_bind(struct tl_model *m, int exact, tl_faults *f, tl_error *err);
+/* Both, and what they need: architecture and tokenizer. m holds gguf and k and nothing else yet; afterwards all but
+ * packed matrices, or what there was before the error (path: for its text). */
+int tl_check_model(struct tl_model *m, int exact, const char *path, tl_error *err);
 /* Packs all matrices for the model's level, dropping file pages that are no longer needed. */
 int tl_pack(struct tl_model *m, int n_threads, tl_progress_fn *progress, void *user, tl_error *err);
 

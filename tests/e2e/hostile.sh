@@ -109,8 +109,9 @@ bad overlap "overlap"
 # Settings out of range: each is told by name, without faults that only follow from it.
 settings() { # [VARIABLE=VALUE]; the defaults lack nothing but tensors
     heads=4 kv_heads=2 embd=64 rot=16 blocks=1 ctx=64 base=1176256512 eps=925353388 factor=1065353216
+    keys=14 more=
     eval "${1:-}"
-    header 3 0 14
+    header 3 0 "$keys"
     arch
     key_str tokenizer.ggml.model gpt2
     array tokenizer.ggml.tokens 8 1; string a
@@ -125,6 +126,7 @@ settings() { # [VARIABLE=VALUE]; the defaults lack nothing but tensors
     key llama.rope.freq_base 6; u32 "$base"
     key llama.attention.layer_norm_rms_epsilon 6; u32 "$eps"
     key llama.rope.scaling.factor 6; u32 "$factor"    # counts without a type too
+    eval "$more"
 }
 bad_setting() { # VARIABLE VALUE TEXT
     settings "$1=$2" >"$f"
@@ -155,6 +157,45 @@ bad_setting base 2143289344 "rope.freq_base' is nan"
 bad_setting eps 2143289344 "rms_epsilon' is nan"
 bad_setting factor 0 "rope.scaling.factor is 0"
 bad_setting factor 2143289344 "rope.scaling.factor' is nan"
+
+# Settings that ask for arithmetic that is not there: refused by name, told by inspect, and taken where they ask nothing.
+with_key() { settings "keys=15 more='$1'" >"$f"; }
+not_computed() { # KEY VALUE "TYPE; BYTES" "TYPE; BYTES of off"
+    asked="llama.$1 is $2"
+    with_key "key llama.$1 $3"
+    run run "$f" -p a -n 1
+    check "asks_$1" eval 'refused 1 "$asked" && err_has ": 1 fault: "'
+    run inspect "$f"
+    check "asks_$1_inspect" eval 'exits 0 && [ "$(wc -l <"$tmp/err")" = 1 ] && err_has "# run would refuse this: " && err_has "$asked"'
+    with_key "key llama.$1 $4"
+    run run "$f" -p a -n 1
+    check "asks_$1_off" refused 1 "token_embd.weight is missing"
+}
+one="6; u32 1065353216" half="6; u32 1056964608" none="6; u32 0"
+not_computed expert_count 8 "4; u32 8" "4; u32 0"
+not_computed use_parallel_residual 1 "7; byte 1" "7; byte 0"
+not_computed swin_norm 1 "7; byte 1" "7; byte 0"
+not_computed logit_scale 0.5 "$half" "$one"
+not_computed residual_scale 0.5 "$half" "$none"
+not_computed attention.causal 0 "7; byte 0" "7; byte 1"
+not_computed attention.clamp_kqv 0.5 "$half" "$none"
+not_computed attention.max_alibi_bias 0.5 "$half" "$none"
+not_computed attention.output_scale 0.5 "$half" "$one"
+not_computed attention.temperature_length 8 "4; u32 8" "4; u32 0"
+not_computed attention.temperature_scale 0.5 "$half" "$none"
+not_computed attention.shared_kv_layers 1 "4; u32 1" "4; u32 0"
+not_computed rope.scaling.attn_factor 0.5 "$half" "$one"
+not_computed rope.scaling.type \"yarn\" "8; string yarn" "8; string none"
+with_key 'key llama.residual_scale 8; string x'
+run run "$f" -p a -n 1
+check asks_text refused 1 "llama.residual_scale is not a number"
+with_key 'key llama.residual_scale 6; u32 2143289344'
+run run "$f" -p a -n 1
+check asks_nan refused 1 "llama.residual_scale is nan"
+settings "keys=16 more='array llama.expert_count 4 1; u32 8; key llama.logit_scale $half'" >"$f"
+run run "$f" -p a -n 1
+check asks_two eval 'refused 1 ": 2 faults: llama.expert_count is 8" && err_has "llama.logit_scale is 0.5"'
+
 { header 3 0 3; arch; key_str tokenizer.ggml.model gpt2; array tokenizer.ggml.tokens 8 1; string a; } >"$f"
 run run "$f" -p a -n 1
 check no_merges refused 1 "tokenizer.ggml.merges: missing"

@@ -52,6 +52,30 @@ ${RUNNER:-} "$mkmodel" "$f" --type q4_k
 run inspect "$f"
 check quantized eval 'page_line "bits per weight" 4.5 && grep -q "^q4_k  *16 " "$tmp/out"'
 
+# What run would refuse is told, and what it reads per token is the same number.
+per_token_is_runs() { # MODEL
+    run run "$1" -p "1" -n 3 --ignore-eos -q --json
+    bytes=$(awk -v r="$(json decode_tok_s)" -v b="$(json gb_s)" 'BEGIN { printf "%.0f", b / r * 1e9 }')
+    run inspect "$1" --json
+    exits 0 && silent err && out_has '"refused": null' && number bytes_per_token "$bytes"
+}
+for model in tests/data/arch/*/model.gguf "$f"; do
+    check "per_token_of_$(basename "$(dirname "$model")")" per_token_is_runs "$model"
+done
+${RUNNER:-} "$mkmodel" "$f" --embd 32 --heads 2 --ff 64 --layers 2
+blocks_at=$(($(grep -abo llama.block_count "$f" | cut -d: -f1) + 17 + 4))
+patch_blocks() { byte "$1" | dd of="$f" bs=1 seek=$blocks_at conv=notrunc 2>/dev/null; }
+patch_blocks 3
+run inspect "$f" --json
+check tensors_missing eval 'exits 1 && one_line && err_has "faults: tensor blk.2.attn_norm.weight is missing" &&
+    out_has "\"refused\": \"$f: " && number layers 3'
+patch_blocks 1
+run inspect "$f"
+check tensors_unknown eval 'exits 0 && [ "$(wc -l <"$tmp/err")" = 1 ] && page_line layers 1 &&
+    err_has "# run would refuse this: " && err_has "tensor blk.1."'
+run run "$f" -p x
+check tensors_unknown_run refused 1 "tensor blk.1."
+
 # A mixture of 4 experts of which one is used.
 {
     header 3 2 3

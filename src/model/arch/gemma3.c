@@ -6,16 +6,11 @@
 
 #include <math.h>
 
-static void gemma3_hparams(const tl_gguf *g, tl_hparams *hp, tl_faults *f) {
+static void gemma3_hparams(tl_hparams *hp, tl_faults *f) {
     hp->embd_scale = sqrtf((float)hp->n_embd);
     hp->window_period = 6;
     if (!hp->window) tl_fault(f, "gemma3.attention.sliding_window is missing or 0");
-    double local_base = 10000;
-    tl_error e = {0};
-    if (tl_gguf_f64(g, "gemma3.rope.freq_base_swa", &local_base, &e) < 0 ||
-        !(local_base >= 1e-3 && local_base <= 1e12))
-        tl_fault(f, "gemma3.rope.freq_base_swa must be a number from 0.001 to 1e12");
-    hp->rope[TL_ROPE_LOCAL] = (tl_rope){.base = local_base, .scale = 1};
+    hp->rope[TL_ROPE_LOCAL] = (tl_rope){.base = 10000, .scale = 1};
     /* The 27B model (62 layers) scales by its embedding width per head; the others by the head's own size. */
     if (hp->n_layers == 62) hp->attn_scale = 1 / sqrtf((float)hp->n_embd / (float)hp->n_heads);
 }
