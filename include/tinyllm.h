@@ -77,7 +77,7 @@ typedef int tl_progress_fn(void *user, double done);
 
 typedef struct tl_model_options {
     const char *cpu;         /* highest CPU level to use ("scalar", "avx2", ...); NULL: $TINYLLM_CPU, else the best */
-    int n_threads;           /* for loading; 0: as many as are useful */
+    int n_threads;           /* for loading; as in a session */
     int exact;               /* 1: float32 activations and raw weights, for testing; slow */
     int vocab_only;          /* 1: tokenizer only; sessions are refused. Works for files without tensors */
     tl_progress_fn *progress;
@@ -148,7 +148,8 @@ typedef struct tl_session_options {
     int n_ctx;               /* positions per sequence; 0: the model's trained context, at most 4096 */
     int n_seq;               /* sequences 0..n_seq-1; 0: 1 */
     int n_batch;             /* most rows computed at once; longer input is cut into pieces of this size; 0: 512 */
-    int n_threads;           /* 0: as many as are useful (affinity mask, cgroup quota) */
+    int n_threads;           /* 0: as many as are useful (affinity mask, cgroup quota). More are slower; those beyond
+                                four times as many are not started (tl_session_threads tells how many are) */
     int kv_type;             /* TL_KV_TYPE_* */
 } tl_session_options;
 tl_session_options tl_session_options_default(void);

@@ -118,3 +118,9 @@ int tl_usable_threads(const char *root, tl_cpu_count *out) {
     if (out) *out = info;
     return n;
 }
+
+int tl_threads_for(int n) {
+    int usable = tl_usable_threads("/", NULL), most = usable * TL_OVERSUBSCRIBE;
+    if (n == 0) return usable;
+    return n > most && n <= TL_MAX_THREADS ? most : n;   /* numbers that no pool takes stay as they are: an error */
+}

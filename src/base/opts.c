@@ -49,6 +49,12 @@ static int unknown(const tl_opt *table, const char *word, size_t n, tl_error *er
 }
 
 static int out_of_range(const tl_opt *o, const char *value, tl_error *err) {
+    if (o->kind == TL_OPT_INT) {
+        int any = o->lo == o->hi;
+        int64_t lo = any ? INT64_MIN : (int64_t)o->lo, hi = any || o->hi >= 0x1p63 ? INT64_MAX : (int64_t)o->hi;
+        return tl_fail(err, TL_E_ARGUMENT, "%s: %s is out of range %lld..%lld", o->names, value, (long long)lo,
+                       (long long)hi);
+    }
     if (isinf(o->hi))
         return tl_fail(err, TL_E_ARGUMENT, "%s: %s is out of range; it must be at least %.10g", o->names, value, o->lo);
     return tl_fail(err, TL_E_ARGUMENT, "%s: %s is out of range %.10g..%.10g", o->names, value, o->lo, o->hi);

@@ -42,5 +42,9 @@ static inline void tl_split(int n, int step, int thread, int n_threads, int *beg
  * folder that holds a copy of proc/ and sys/ (tests). Each number found is written into info. */
 typedef struct tl_cpu_count { int online, affinity; double quota; /* CPUs, 0: none */ int threads; char quota_from[128]; } tl_cpu_count;
 int tl_usable_threads(const char *root, tl_cpu_count *info);
+/* Threads to start where n are asked for; 0: as many as are worth using. More than these may be wanted, to measure what
+ * they cost, but those beyond TL_OVERSUBSCRIBE for each usable CPU would only wait for each other and are left out. */
+#define TL_OVERSUBSCRIBE 4
+int tl_threads_for(int n);
 
 #endif

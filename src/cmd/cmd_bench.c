@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "cmd/cmd_bench.h"
+#include "cmd/cmd_model.h"
 #include "compute/compute.h"
 
 #define AT(member) offsetof(tl_bench_args, member)
@@ -87,6 +88,7 @@ static int bench_machine(const tl_bench_args *a, tl_buf *out, tl_error *err) {
     if (a->threads) {
         o.n_threads = tl_bench_numbers(a->threads, "-t", 1, TL_MAX_THREADS, o.threads, TL_MAX_THREAD_COUNTS, err);
         if (o.n_threads < 0) goto end;
+        for (int i = 0; i < o.n_threads; i++) o.threads[i] = tl_cmd_threads(o.threads[i]);
     }
     if (!m || tl_machine_measure(&o, m, err) != TL_OK) goto end;
     if (a->json) {

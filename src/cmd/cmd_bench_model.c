@@ -274,6 +274,7 @@ static int parse_lists(suite *s, tl_error *err) {
     parse_kv(&s->kv, a->kv, err);
     s->level.n = 1;
     if (err->code) return err->code;
+    for (int i = 0; i < s->threads.n; i++) s->threads.v[i] = tl_cmd_threads(s->threads.v[i]);
     if (a->cpu) s->level.n = tl_bench_levels(a->cpu, s->level.v, MAX_LIST, err);
     else s->level.v[0] = tl_level_choose(NULL, NULL, err);
     return err->code;

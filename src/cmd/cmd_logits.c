@@ -19,7 +19,7 @@ static const tl_opt options[] = {
     {"--chunk", "N", TL_OPT_INT, AT(chunk), 0, INT32_MAX, "compute N tokens at a time; 0: all together; default 0"},
     {"--exact", NULL, TL_OPT_FLAG, AT(exact), 0, 0, "float32 activations, as a reference; slow"},
     TL_MODEL_OPTS(logits_args, model),
-    {"-q,--quiet", NULL, TL_OPT_FLAG, AT(quiet), 0, 0, "no status lines"},
+    {"-q,--quiet", NULL, TL_OPT_FLAG, AT(quiet), 0, 0, "no status lines; warnings stay"},
     {0},
 };
 
@@ -40,29 +40,26 @@ static int write_logits(tl_session *s, const int32_t *ids, int n, int chunk, int
     return rc;
 }
 
-static int logits(const logits_args *a, const char *path, tl_error *err) {
-    int rc = TL_OK, n = 0, n_vocab = 0;
-    int32_t *ids = NULL;
+/* What can be wrong about the options is told before the model is opened, which may take long. */
+static void logits(const logits_args *a, const char *path, tl_error *err) {
+    int n = 0, n_vocab = 0, rc = -1;
+    tl_model *m = NULL;
     tl_session *s = NULL;
     tl_out out = {0};
-    tl_model *m = tl_cmd_open(&a->model, path, a->exact, err);
-    if (m) {
-        n_vocab = tl_model_get_info(m).n_vocab;
-        ids = tl_cmd_parse_ids(a->ids, n_vocab, &n, err);
-    }
+    int32_t *ids = tl_cmd_kv(&a->model, err) < 0 ? NULL : tl_cmd_parse_ids(a->ids, &n, err);
     if (ids && n == 0) tl_fail(err, TL_E_ARGUMENT, "logits: --ids: no token ids");
     int chunk = a->chunk > 0 && a->chunk < n ? (int)a->chunk : n;
-    if (n > 0) s = tl_cmd_session(&a->model, m, n, chunk, a->quiet, err);
+    if (n > 0) m = tl_cmd_open(&a->model, path, a->exact, err);
+    if (m) n_vocab = tl_model_get_info(m).n_vocab;
+    if (m && tl_cmd_check_ids(ids, n, n_vocab, err) == TL_OK) s = tl_cmd_session(&a->model, m, n, chunk, err);
     if (s && tl_out_open(&out, a->out, err) == TL_OK) {
         rc = write_logits(s, ids, n, chunk, n_vocab, out.f, err);
-        int closed = tl_out_close(&out, rc == TL_OK, err);
-        if (rc == TL_OK) rc = closed;
+        rc = tl_out_close(&out, rc == TL_OK, err);
     }
-    if (!err->code && !a->quiet) tl_status("%d x %d float32 written to %s", n, n_vocab, a->out);
+    if (rc == TL_OK && !err->code && !a->quiet) tl_status("%d x %d float32 written to %s", n, n_vocab, a->out);
     tl_session_free(s);
     tl_free(ids);
     tl_model_free(m);
-    return err->code ? err->code : rc;
 }
 
 static int logits_main(const tl_cmd *self, int argc, char **argv) {
@@ -72,7 +69,7 @@ static int logits_main(const tl_cmd *self, int argc, char **argv) {
     int code = tl_cmd_parse(self, &a, argc, argv, &path, 1, 1);
     if (code >= 0) return code;
     if (!a.ids || !a.out) tl_fail(&err, TL_E_ARGUMENT, "logits: %s is missing", a.ids ? "--out FILE" : "--ids LIST");
-    else if (tl_cmd_kv(&a.model, &err) >= 0) logits(&a, path, &err);
+    else logits(&a, path, &err);
     return err.code ? tl_cmd_fail(&err) : 0;
 }
 

@@ -29,22 +29,24 @@ tl_model *tl_cmd_open(const tl_model_args *args, const char *path, int exact, tl
     return tl_model_open(path, &o, err);
 }
 
-tl_session *tl_cmd_session(const tl_model_args *args, const tl_model *m, int n_ctx, int n_batch, int quiet,
-                           tl_error *err) {
+int tl_cmd_threads(int n) {
+    int usable = tl_threads_for(0), started = tl_threads_for(n);
+    char fewer[40] = "";
+    if (n <= usable) return started;
+    if (started < n) snprintf(fewer, sizeof fewer, "%d are started, and ", started);
+    tl_status("warning: %d threads, but this process may use only %d CPU%s: %sthat is slower, not faster", n, usable,
+              usable == 1 ? "" : "s", fewer);
+    return started;
+}
+
+tl_session *tl_cmd_session(const tl_model_args *args, const tl_model *m, int n_ctx, int n_batch, tl_error *err) {
     tl_session_options o = tl_session_options_default();
     o.n_ctx = n_ctx;
     o.n_batch = n_batch;
-    o.n_threads = (int)args->threads;
+    o.n_threads = tl_cmd_threads((int)args->threads);
     o.kv_type = tl_cmd_kv(args, err);
     if (o.kv_type < 0) return NULL;
-    if (tl_model_warning(m) && !quiet) tl_status("warning: %s", tl_model_warning(m));
-    if (args->threads && !quiet) {
-        tl_cpu_count c;
-        int usable = tl_usable_threads("/", &c);
-        if (args->threads > usable)
-            tl_status("warning: %d threads, but this process may use only %d CPU%s: that is slower, not faster",
-                      (int)args->threads, usable, usable == 1 ? "" : "s");
-    }
+    if (tl_model_warning(m)) tl_status("warning: %s", tl_model_warning(m));
     return tl_session_new(m, &o, err);
 }
 
@@ -65,7 +67,7 @@ void tl_cmd_catch_interrupt(void) {
 
 int tl_cmd_interrupted(void) { return interrupted; }
 
-int32_t *tl_cmd_parse_ids(const char *text, int n_vocab, int *n, tl_error *err) {
+int32_t *tl_cmd_parse_ids(const char *text, int *n, tl_error *err) {
     static const char blanks[] = " ,\t\r\n";
     *n = 0;
     int32_t *ids = tl_alloc_n(strlen(text) / 2 + 1, sizeof *ids, "token ids", err);   /* two bytes each at least */
@@ -78,14 +80,17 @@ int32_t *tl_cmd_parse_ids(const char *text, int n_vocab, int *n, tl_error *err) 
             tl_fail(err, TL_E_ARGUMENT, "'%.*s' is not a token id", (int)(len < 40 ? len : 40), text);
             break;
         }
-        if (id >= n_vocab) {
-            tl_fail(err, TL_E_ARGUMENT, "token id %ld is outside the vocabulary, 0..%d", id, n_vocab - 1);
-            break;
-        }
         ids[(*n)++] = (int32_t)id;
         text += len;
     }
     tl_free(ids);
     *n = 0;
     return NULL;
+}
+
+int tl_cmd_check_ids(const int32_t *ids, int n, int n_vocab, tl_error *err) {
+    for (int i = 0; i < n; i++)
+        if (ids[i] >= n_vocab)
+            return tl_fail(err, TL_E_ARGUMENT, "token id %d is outside the vocabulary, 0..%d", ids[i], n_vocab - 1);
+    return TL_OK;
 }

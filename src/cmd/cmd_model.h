@@ -25,16 +25,18 @@ typedef struct tl_model_args {
 /* TL_KV_TYPE_* of args->kv, or TL_E_ARGUMENT. */
 int tl_cmd_kv(const tl_model_args *args, tl_error *err);
 tl_model *tl_cmd_open(const tl_model_args *args, const char *path, int exact, tl_error *err);
-/* n_ctx and n_batch as in tl_session_options; the rest from args. Unless quiet, warns of doubts about
- * the file and of more threads than CPUs. */
-tl_session *tl_cmd_session(const tl_model_args *args, const tl_model *m, int n_ctx, int n_batch, int quiet,
-                           tl_error *err);
+/* n_ctx and n_batch as in tl_session_options; the rest from args. Warns of doubts about the file and the threads. */
+tl_session *tl_cmd_session(const tl_model_args *args, const tl_model *m, int n_ctx, int n_batch, tl_error *err);
+/* The number of threads that will be started where n are asked for; warns if they are more than CPUs. */
+int tl_cmd_threads(int n);
 
 /* From now on the first Ctrl-C only sets a mark, which this tells; the second one kills. */
 void tl_cmd_catch_interrupt(void);
 int tl_cmd_interrupted(void);
 
-/* Ids "1 2,3" as an array the caller frees with tl_free; *n their number. Each must be below n_vocab. */
-int32_t *tl_cmd_parse_ids(const char *text, int n_vocab, int *n, tl_error *err);
+/* Ids "1 2,3" as an array the caller frees with tl_free; *n their number. */
+int32_t *tl_cmd_parse_ids(const char *text, int *n, tl_error *err);
+/* TL_E_ARGUMENT if one of them is no token. */
+int tl_cmd_check_ids(const int32_t *ids, int n, int n_vocab, tl_error *err);
 
 #endif

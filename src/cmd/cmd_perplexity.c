@@ -22,7 +22,7 @@ static const tl_opt options[] = {
     {"-c,--ctx", "N", TL_OPT_INT, AT(ctx), 4, 1 << 20, "tokens per window; default 512"},
     {"--chunks", "N", TL_OPT_INT, AT(chunks), 1, INT32_MAX, "at most N windows; default: the whole text"},
     TL_MODEL_OPTS(ppl_args, model),
-    {"-q,--quiet", NULL, TL_OPT_FLAG, AT(quiet), 0, 0, "no status lines"},
+    {"-q,--quiet", NULL, TL_OPT_FLAG, AT(quiet), 0, 0, "no status lines; warnings stay"},
     {"--json", NULL, TL_OPT_FLAG, AT(json), 0, 0, "the result as one JSON object"},
     {0},
 };
@@ -49,15 +49,15 @@ static double error(const ppl *p) {
     return p->count > 1 && var > 0 ? sqrt(var / (n - 1)) * exp(mean(p)) : 0;
 }
 
-static int tokenize_text(ppl *p, tl_error *err) {
-    size_t len = 0;
-    char *text = strcmp(p->a.file, "-") == 0 ? tl_read_stream(stdin, "standard input", &len, err)
-                                             : tl_read_file(p->a.file, &len, err);
-    if (!text) return err->code;
+static char *read_text(const ppl *p, size_t *len, tl_error *err) {
+    if (strcmp(p->a.file, "-") == 0) return tl_read_stream(stdin, "standard input", len, err);
+    return tl_read_file(p->a.file, len, err);
+}
+
+static int tokenize_text(ppl *p, const char *text, size_t len, tl_error *err) {
     int n = tl_tokenize(p->m, text, len, TL_ADD_BOS, NULL, 0, err);
     p->ids = n > 0 ? tl_alloc_n((size_t)n, sizeof *p->ids, "the text's tokens", err) : NULL;
     if (p->ids) n = tl_tokenize(p->m, text, len, TL_ADD_BOS, p->ids, n, err);
-    tl_free(text);
     if (err->code) return err->code;
     p->n_ids = n;
     p->n_ctx = (int)p->a.ctx;
@@ -159,15 +159,19 @@ static int ppl_main(const tl_cmd *self, int argc, char **argv) {
     const char *path;
     int code = tl_cmd_parse(self, &p.a, argc, argv, &path, 1, 1);
     if (code >= 0) return code;
+    char *text = NULL;
+    size_t len = 0;
     if (!p.a.file) tl_fail(&err, TL_E_ARGUMENT, "perplexity: -f FILE is missing");
-    else if (tl_cmd_kv(&p.a.model, &err) >= 0) p.m = tl_cmd_open(&p.a.model, path, 0, &err);
-    if (p.m && tokenize_text(&p, &err) == TL_OK) {
+    else if (tl_cmd_kv(&p.a.model, &err) >= 0) text = read_text(&p, &len, &err);   /* before the model: it may take long */
+    if (text) p.m = tl_cmd_open(&p.a.model, path, 0, &err);
+    if (p.m && tokenize_text(&p, text, len, &err) == TL_OK) {
         tl_model_info info = tl_model_get_info(p.m);
         p.n_vocab = info.n_vocab;
         tl_kernels_init(&p.kernels, tl_level_by_name(info.cpu));
-        p.s = tl_cmd_session(&p.a.model, p.m, p.n_ctx, 0, p.a.quiet, &err);
+        p.s = tl_cmd_session(&p.a.model, p.m, p.n_ctx, 0, &err);
         if (p.s && run_all(&p, &err) == TL_OK) print_result(&p);
     }
+    tl_free(text);
     tl_free(p.want);
     tl_free(p.ids);
     tl_session_free(p.s);

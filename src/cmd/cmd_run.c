@@ -31,7 +31,7 @@ static const tl_opt options[] = {
     {"--stop", "TEXT", TL_OPT_LIST, AT(stop), 0, 0, "end before this text (it is not printed); may be repeated"},
     {"--special", NULL, TL_OPT_FLAG, AT(special), 0, 0, "names of special tokens in the prompt mean those tokens"},
     {"--no-bos", NULL, TL_OPT_FLAG, AT(no_bos), 0, 0, "do not put the begin-of-text token first"},
-    {"-q,--quiet", NULL, TL_OPT_FLAG, AT(quiet), 0, 0, "no status lines"},
+    {"-q,--quiet", NULL, TL_OPT_FLAG, AT(quiet), 0, 0, "no status lines; warnings stay"},
     {"--json", NULL, TL_OPT_FLAG, AT(json), 0, 0, "one JSON object with the text and the figures, at the end"},
     {0},
 };
@@ -202,9 +202,10 @@ static double gb_per_second(const run *r) {
 
 static void print_model(const run *r) {
     tl_model_info i = tl_model_get_info(r->m);
-    tl_status("model %s (%s), %.4g M parameters, %.4g MB | cpu %s, %d thread%s | context %d", i.name[0] ? i.name : "?",
-              i.arch, (double)i.n_params * 1e-6, (double)i.file_bytes * 1e-6, i.cpu, tl_session_threads(r->s),
-              tl_session_threads(r->s) == 1 ? "" : "s", tl_session_ctx(r->s));
+    if (!r->a.quiet)
+        tl_status("model %s (%s), %.4g M parameters, %.4g MB | cpu %s, %d thread%s | context %d",
+                  i.name[0] ? i.name : "?", i.arch, (double)i.n_params * 1e-6, (double)i.file_bytes * 1e-6, i.cpu,
+                  tl_session_threads(r->s), tl_session_threads(r->s) == 1 ? "" : "s", tl_session_ctx(r->s));
     if (i.n_ctx_train > 0 && tl_session_ctx(r->s) > i.n_ctx_train)
         tl_status("warning: the model was trained for contexts of %lld tokens", (long long)i.n_ctx_train);
 }
@@ -256,7 +257,7 @@ static int check_args(const run_args *a, tl_error *err) {
     for (int i = 0; i < a->stop.n; i++)
         if (!a->stop.v[i][0]) return tl_fail(err, TL_E_ARGUMENT, "run: --stop: the text is empty");
     int kv = tl_cmd_kv(&a->model, err);
-    return kv < 0 ? kv : TL_OK;
+    return kv < 0 ? kv : tl_cmd_sampling_check(&a->sampling, err);
 }
 
 static int open_all(run *r, const char *path, tl_error *err) {
@@ -271,7 +272,7 @@ static int open_all(run *r, const char *path, tl_error *err) {
     rc = r->m ? tokenize_prompt(r, text, len, err) : err->code;
     tl_free(text);
     if (rc != TL_OK) return rc;
-    r->s = tl_cmd_session(&r->a.model, r->m, (int)r->a.ctx, 0, r->a.quiet, err);
+    r->s = tl_cmd_session(&r->a.model, r->m, (int)r->a.ctx, 0, err);
     if (r->s) rc = check_fit(r, err);
     if (r->s && rc == TL_OK) r->smp = tl_cmd_sampler(&r->a.sampling, r->m, err);
     return r->smp ? TL_OK : err->code;
@@ -288,7 +289,7 @@ static int run_main(const tl_cmd *self, int argc, char **argv) {
     int rc = open_all(&r, path, &err);
     if (rc == TL_OK) {
         tl_cmd_catch_interrupt();
-        if (!r.a.quiet) print_model(&r);
+        print_model(&r);
         rc = prefill(&r, &err);
         if (rc == TL_OK) rc = generate(&r, &err);
         if (!r.a.json && isatty(STDOUT_FILENO)) putchar('\n');

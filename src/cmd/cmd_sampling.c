@@ -32,6 +32,13 @@ static int parse_bias(const char *text, tl_logit_bias *b, tl_error *err) {
     return TL_OK;
 }
 
+int tl_cmd_sampling_check(const tl_sampling_args *a, tl_error *err) {
+    tl_logit_bias b;
+    for (int i = 0; i < a->bias.n; i++)
+        if (parse_bias(a->bias.v[i], &b, err) != TL_OK) return err->code;
+    return TL_OK;
+}
+
 /* The biases of the command line and, with --ignore-eos, one for every token that ends a text. */
 static tl_logit_bias *make_biases(const tl_sampling_args *a, const tl_model *m, int *n, tl_error *err) {
     int n_vocab = a->ignore_eos ? tl_model_get_info(m).n_vocab : 0;

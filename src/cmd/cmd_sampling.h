@@ -43,6 +43,8 @@ tl_sampling_args tl_cmd_sampling_default(void);
     {"--ignore-eos", NULL, TL_OPT_FLAG, TL_SAMPLING_AT(type, field, ignore_eos), 0, 0,                                 \
      "never end the text: tokens that would are not chosen"}
 
+/* Whether they can be used, as far as it can be told without a model. */
+int tl_cmd_sampling_check(const tl_sampling_args *args, tl_error *err);
 tl_sampler *tl_cmd_sampler(const tl_sampling_args *args, const tl_model *m, tl_error *err);
 
 #endif

@@ -108,8 +108,11 @@ static int encode(const tokenize_args *a, const tl_tokenizer *t, const char *tex
 
 static int decode(const tokenize_args *a, const tl_tokenizer *t, const char *list, tl_buf *out, tl_error *err) {
     int n;
-    int32_t *ids = tl_cmd_parse_ids(list, (int)tl_tokenizer_n(t), &n, err);
-    if (!ids) return err->code;
+    int32_t *ids = tl_cmd_parse_ids(list, &n, err);
+    if (!ids || tl_cmd_check_ids(ids, n, (int)tl_tokenizer_n(t), err) != TL_OK) {
+        tl_free(ids);
+        return err->code;
+    }
     size_t len = tl_tokenizer_decode(t, ids, n, a->special, NULL, 0);
     char *text = tl_alloc_n(len, 1, "the text", err);
     if (text) {

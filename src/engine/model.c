@@ -22,8 +22,7 @@ static char *to_text(tl_slice s, tl_error *err) {
 static int load_weights(struct tl_model *m, const tl_model_options *o, const char *path, tl_error *err) {
     int rc = tl_check_model(m, o->exact, path, err);
     if (rc) return rc;
-    int n = o->n_threads > 0 ? o->n_threads : tl_usable_threads("/", NULL);
-    return tl_pack(m, n, o->progress, o->progress_user, err);
+    return tl_pack(m, tl_threads_for(o->n_threads), o->progress, o->progress_user, err);
 }
 
 static int load_vocab(struct tl_model *m, const char *path, tl_error *err) {

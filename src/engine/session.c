@@ -85,7 +85,7 @@ static int init(struct tl_session *s, const tl_model *m, const tl_session_option
     if (o->kv_type < 0 || o->kv_type >= TL_N_KV) return tl_fail(err, TL_E_ARGUMENT, "session option kv_type is %d, unknown", o->kv_type);
     int64_t all = (int64_t)n_ctx * n_seq;
     s->n_batch = all < n_batch ? (int)all : n_batch;
-    if (!(s->pool = tl_pool_new(o->n_threads ? o->n_threads : tl_usable_threads("/", NULL), err))) return TL_E_MEMORY;
+    if (!(s->pool = tl_pool_new(tl_threads_for(o->n_threads), err))) return TL_E_MEMORY;
     s->teams = tl_alloc_n((size_t)tl_pool_size(s->pool), sizeof *s->teams, "threads", err);
     if (!s->teams) return TL_E_MEMORY;
     const tl_kv_ops *ops = &m->k.kv[o->kv_type];

@@ -62,6 +62,20 @@ check logits_needs_ids refused 2 "--ids LIST is missing"
 run perplexity a.gguf
 check perplexity_needs_file refused 2 "-f FILE is missing"
 
+# What is wrong about the options is told before the model is looked for.
+for option in "--logit-bias 7" "--logit-bias x=1" "--logit-bias 7=nan" "--logit-bias=-1=1" "--logit-bias 7=1x" "--stop="; do
+    run run "$tmp/absent.gguf" -p x $option
+    check "before_the_model_$option" refused 2 "${option%%[ =]*}"
+done
+for bad in "" "1 x" "1.5" "99999999999"; do
+    run logits "$tmp/absent.gguf" --ids "$bad" --out "$tmp/o"
+    check "before_the_model_ids_'$bad'" refused 2 "token id"
+done
+run perplexity "$tmp/absent.gguf" -f "$tmp/no-such-text"
+check text_comes_first refused 1 "no-such-text"
+run run a.gguf -p x --seed 9223372036854775808
+check whole_numbers_in_ranges refused 2 "is out of range -1..9223372036854775807"
+
 mkdir "$tmp/folder"
 : >"$tmp/empty.gguf"
 echo '<html><body>404 Not Found</body></html>' >"$tmp/page.gguf"

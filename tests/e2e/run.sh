@@ -38,7 +38,19 @@ check json_alone eval '[ "$(wc -l <"$tmp/out")" = 1 ] && json_is finish length &
 check json_speeds eval '(for k in load_ms ttft_ms prefill_tok_s decode_tok_s gb_s; do case $(json $k) in "" | null | 0) exit 1 ;; esac; done)'
 check valid_utf8 eval 'iconv -f utf-8 -t utf-8 "$all" >/dev/null 2>&1 || ! command -v iconv >/dev/null'
 run run "$m" -p "the end" -t 1024 -n 1
-check too_many_threads_warns eval 'exits 0 && err_has "# warning: 1024 threads"'
+check too_many_threads_warns eval 'exits 0 && [ "$(grep -c "# warning: 1024 threads.* are started, and that is slower" "$tmp/err")" = 1 ]'
+# More threads than CPUs can be measured, but not so many that they stand still.
+cpus=$(sed -n 's/.*may use only \([0-9]*\) CPU.*/\1/p' "$tmp/err")
+check too_many_threads_are_fewer err_has ", $((cpus * 4)) threads |"
+run run "$m" -p "the end" -t $((cpus * 4)) -n 1 -q
+check warnings_stay eval 'exits 0 && [ "$(wc -l <"$tmp/err")" = 1 ] && err_has "# warning: $((cpus * 4)) threads, but"'
+run logits "$m" --ids 1 -t $((cpus + 1)) -q --out "$tmp/few"
+check logits_warnings_stay err_has "# warning: "
+run run "$m" -p "the end" -c 513 -n 1 -q
+check context_warning_stays err_has "# warning: the model was trained for contexts of 512 tokens"
+LC_ALL=C sed 's/tokenizer.ggml.pre\(.\{12\}\)gpt-2/tokenizer.ggml.pre\1gpt-7/' "$m" >"$tmp/pre.gguf"
+run run "$tmp/pre.gguf" -p "the end" -n 1 -q
+check pre_tokenizer_warning_stays eval 'exits 0 && err_has "# warning: " && err_has "gpt-7"'
 run run "$m" -p "the end" -n 0
 check zero_tokens eval 'exits 0 && silent out && err_has "decode 0 tok"'
 

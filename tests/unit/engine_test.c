@@ -323,6 +323,12 @@ static void wrong_use_is_an_error(void) {
     CHECK(v && !tl_session_new(v, NULL, &err) && err.code == TL_E_ARGUMENT);
     tl_model_free(v);
     tl_session_free(s);
+    s = open_session(m, TL_KV_TYPE_F16, 0, 1);
+    int useful = s ? tl_session_threads(s) : 0;
+    tl_session_free(s);
+    s = open_session(m, TL_KV_TYPE_F16, 1024, 1);
+    CHECK(s && (tl_session_threads(s) == 1024 || tl_session_threads(s) == 4 * useful));
+    tl_session_free(s);
     tl_model_free(m);
     free(g.logits);
     tl_model_free(NULL), tl_session_free(NULL), tl_sampler_free(NULL);

@@ -20,6 +20,7 @@ typedef struct args {
 static const tl_opt table[] = {
     {"-n,--n-predict", "N", TL_OPT_INT, offsetof(args, n), -1, 100, "tokens"},
     {"--any", "N", TL_OPT_INT, offsetof(args, any), 0, 0, "any number"},
+    {"--seed", "N", TL_OPT_INT, offsetof(args, any), -1, (double)INT64_MAX, "seed"},
     {"--temp", "X", TL_OPT_NUM, offsetof(args, temp), 0, INFINITY, "temperature"},
     {"-p,--prompt", "TEXT", TL_OPT_STR, offsetof(args, prompt), 0, 0, "prompt"},
     {"--stop", "TEXT", TL_OPT_LIST, offsetof(args, stop), 0, 0, "stop text"},
@@ -73,7 +74,8 @@ static void faults(void) {
         {"-n|0x10", "whole number"},
         {"-n|1k", "whole number"},
         {"-n|99999999999999999999", "out of range"},
-        {"--any|9223372036854775808", "out of range"},
+        {"--any|9223372036854775808", "out of range -9223372036854775808..9223372036854775807"},
+        {"--seed|-2", "out of range -1..9223372036854775807"},
         {"-n", "-n,--n-predict needs a value: N"},
         {"-n|--temp|1", "needs a value"},
         {"-n|-x", "needs a value"},
@@ -121,6 +123,7 @@ static void help(void) {
     tl_opts_help(table, &b);
     const char *want = "  -n, --n-predict N  tokens\n"
                        "      --any N        any number\n"
+                       "      --seed N       seed\n"
                        "      --temp X       temperature\n"
                        "  -p, --prompt TEXT  prompt\n"
                        "      --stop TEXT    stop text\n"

@@ -132,10 +132,18 @@ static void usable_threads(void) {
     CHECK(tl_usable_threads("/", NULL) >= 1);
 }
 
+static void threads_for(void) {
+    int usable = tl_usable_threads("/", NULL), most = TL_OVERSUBSCRIBE * usable;
+    CHECK(tl_threads_for(0) == usable && tl_threads_for(1) == 1 && tl_threads_for(most) == most);
+    CHECK(most >= TL_MAX_THREADS || (tl_threads_for(most + 1) == most && tl_threads_for(TL_MAX_THREADS) == most));
+    CHECK(tl_threads_for(-1) == -1 && tl_threads_for(TL_MAX_THREADS + 1) == TL_MAX_THREADS + 1);
+}
+
 int main(void) {
     RUN(barriers_order_memory);
     RUN(bad_sizes);
     RUN(split_covers);
     RUN(usable_threads);
+    RUN(threads_for);
     return tl_test_end();
 }
