@@ -1,37 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * gguf_split_test.c: models in several files: opened from any part, through links, and every way a set can be wrong. */
-#include <dirent.h>
-#include <sys/stat.h>
-#include <unistd.h>
-#include "gguf/gguf.h"
-#include "kernels.h"
-#include "test.h"
-
-static char dir[64];
-
-static const char *in_dir(const char *name) {
-    static char path[8][512];
-    static int next;
-    char *p = path[next++ % 8];
-    snprintf(p, sizeof path[0], "%s/%s", dir, name);
-    return p;
-}
-
-static void clear_dir(void) {
-    DIR *d = opendir(dir);
-    for (struct dirent *e; d && (e = readdir(d));)
-        if (e->d_name[0] != '.') {
-            unlink(in_dir(e->d_name));
-            rmdir(in_dir(e->d_name));
-        }
-    if (d) closedir(d);
-}
-
-static void put_file(const char *path, const void *p, size_t n) {
-    FILE *f = fopen(path, "wb");
-    CHECKF(f && fwrite(p, 1, n, f) == n, "cannot write %s", path);
-    if (f) fclose(f);
-}
+#include "gguf.inc"
 
 static const float weights[8] = {1, 2, 3, 4, 5, 6, 7, 8};
 
@@ -167,13 +136,11 @@ static void split_through_links(void) {
 }
 
 int main(void) {
-    snprintf(dir, sizeof dir, "/tmp/gguf_split_XXXXXX");
-    if (!mkdtemp(dir)) return 1;
+    if (!open_dir()) return 1;
     RUN(split_from_any_part);
     RUN(split_missing);
     RUN(split_inconsistent);
     RUN(split_through_links);
-    clear_dir();
-    rmdir(dir);
+    close_dir();
     return tl_test_end();
 }

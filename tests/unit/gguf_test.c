@@ -1,39 +1,8 @@
 /* SPDX-License-Identifier: MIT
  * gguf_test.c: round trips through the writer, and every way a file can be wrong. Files are built byte by byte with the
  * helpers below, so that nothing here depends on the writer agreeing with the reader. */
-#include <dirent.h>
 #include <math.h>
-#include <sys/stat.h>
-#include <unistd.h>
-#include "gguf/gguf.h"
-#include "kernels.h"
-#include "test.h"
-
-static char dir[64];
-
-static const char *in_dir(const char *name) {
-    static char path[8][256];
-    static int next;
-    char *p = path[next++ % 8];
-    snprintf(p, sizeof path[0], "%s/%s", dir, name);
-    return p;
-}
-
-static void clear_dir(void) {
-    DIR *d = opendir(dir);
-    for (struct dirent *e; d && (e = readdir(d));)
-        if (e->d_name[0] != '.') {
-            unlink(in_dir(e->d_name));
-            rmdir(in_dir(e->d_name));
-        }
-    if (d) closedir(d);
-}
-
-static void put_file(const char *path, const void *p, size_t n) {
-    FILE *f = fopen(path, "wb");
-    CHECKF(f && fwrite(p, 1, n, f) == n, "cannot write %s", path);
-    if (f) fclose(f);
-}
+#include "gguf.inc"
 
 /* ---- files byte by byte ------------------------------------------------------------------------------------------ */
 
@@ -572,8 +541,7 @@ static void random_damage(void) {
 }
 
 int main(void) {
-    snprintf(dir, sizeof dir, "/tmp/gguf_test_XXXXXX");
-    if (!mkdtemp(dir)) return 1;
+    if (!open_dir()) return 1;
     RUN(round_trip);
     RUN(values_are_checked);
     RUN(writer_refuses_nonsense);
@@ -591,8 +559,7 @@ int main(void) {
     RUN(every_length);
     RUN(every_bit);
     RUN(random_damage);
-    clear_dir();
-    rmdir(dir);
+    close_dir();
     tl_buf_free(&b);
     return tl_test_end();
 }
