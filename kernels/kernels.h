@@ -124,6 +124,7 @@ typedef struct tl_gemm {
  * query quantized likewise to 8 bits: exact within 32 dimensions. NaN and Inf reach the results of all who see them. */
 #define TL_KV_PAGE 64
 #define TL_HD_MAX 512
+#define TL_KV_STREAMS 4
 enum { TL_KV_F16, TL_KV_F32, TL_KV_Q8_0, TL_KV_Q4_0, TL_N_KV };
 
 /* One step of online softmax: adds a page to the running state of nq queries that share its kv head.
@@ -133,7 +134,9 @@ typedef struct tl_attn_args {
     const void *q;           /* [nq] queries as put_q wrote them, hd floats apart */
     int nq, hd;
     const void *k, *v;       /* one page each, in the form of the table slot called */
-    const void *next;        /* the K page, its V behind it, that will be read next: fetched ahead; NULL: not known */
+    /* Memory that will be read soon, a quarter of K's and V's bytes at each address: the kernel asks for it on its way,
+     * a line of each in turn, since the hardware follows several streams faster than one. [0] NULL: not known. */
+    const uint8_t *ahead[TL_KV_STREAMS];
     const int32_t *lo, *hi;  /* [nq] */
     float *m, *s;            /* [nq] running maximum and sum of exp(score - m) */
     float *acc;              /* [nq][hd] running sum of exp(score - m) * v */

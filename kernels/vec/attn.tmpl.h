@@ -12,16 +12,10 @@ INLINE vf ld_kv(const void *page, int at, int kv) {
     return kv == TL_KV_F16 ? ld_f16((const uint16_t *)page + at) : ld((const float *)page + at);
 }
 
-/* Asks for n bytes from `at` on, a multiple of 64. */
-INLINE void prefetch(const void *page, int at, int n) {
-    for (int i = 0; i < n; i += 64) __builtin_prefetch((const char *)page + at + i);
-}
-
-/* Scores of nq queries into w [nq][TL_KV_PAGE]. PV vectors of positions at a time stay in registers. The first time
- * through K asks for the same row of the next K; where that is not known for K 16 rows ahead and for V, as the
- * hardware's prefetch ends with every 4 KB. */
-INLINE void scores(const float *q, const void *k, const void *v, const void *next, int hd, float *w, int nq, int kv) {
-    const int row = TL_KV_PAGE * (kv == TL_KV_F16 ? 2 : 4);
+/* Scores of nq queries into w [nq][TL_KV_PAGE]. PV vectors of positions at a time stay in registers. The first of them
+ * asks for half the lines of each stream ahead. */
+INLINE void scores(const float *q, const void *k, const uint8_t *const *ahead, int hd, float *w, int nq, int kv) {
+    const int every = kv == TL_KV_F16 ? 2 : 1;   /* dimensions to a line */
     for (int p = 0; p < TL_KV_PAGE; p += PV * W) {
         vf s[QB][PV];
         for (int i = 0; i < nq; i++)
@@ -29,10 +23,7 @@ INLINE void scores(const float *q, const void *k, const void *v, const void *nex
         for (int d = 0; d < hd; d++) {
             vf kd[PV];
             for (int j = 0; j < PV; j++) kd[j] = ld_kv(k, d * TL_KV_PAGE + p + j * W, kv);
-            if (p == 0) {
-                if (next) prefetch(next, d * row, row);
-                else prefetch(k, (d + 16) * row, row), prefetch(v, d * row, row);
-            }
+            if (ahead && p == 0 && d % every == 0) ask(ahead, d / every);
             for (int i = 0; i < nq; i++) {
                 const vf qd = set1(q[i * hd + d]);
                 for (int j = 0; j < PV; j++) s[i][j] = vfma(qd, kd[j], s[i][j]);
@@ -43,18 +34,18 @@ INLINE void scores(const float *q, const void *k, const void *v, const void *nex
     }
 }
 
-/* acc[i] += sum over lo <= p < hi of w[i][p] * V[p], for cols * W columns from at on. Asks for as much of the
- * next V. */
-INLINE void add_columns(float *acc, const float *w, const void *v, const void *next, int hd, int lo, int hi, int at,
-                        int nq, int cols, int kv) {
-    const int size = kv == TL_KV_F16 ? 2 : 4;
+/* acc[i] += sum over lo <= p < hi of w[i][p] * V[p], for cols * W columns from at on. Asks for the lines of ahead, unless
+ * it is NULL, that these columns come to. */
+INLINE void add_columns(float *acc, const float *w, const void *v, const uint8_t *const *ahead, int hd, int lo, int hi,
+                        int at, int nq, int cols, int kv) {
+    const int size = kv == TL_KV_F16 ? 2 : 4, every = 256 / (cols * W * size);   /* positions to a line */
     vf sum[QB][CV];
     for (int i = 0; i < nq; i++)
         for (int c = 0; c < cols; c++) sum[i][c] = ld(acc + i * hd + at + c * W);
     for (int p = lo; p < hi; p++) {
         vf row[CV];
         for (int c = 0; c < cols; c++) row[c] = ld_kv(v, p * hd + at + c * W, kv);
-        if (next) prefetch(next, (p * hd + at) * size, cols * W * size);
+        if (ahead && p % every == 0) ask(ahead, (hd + at) * size / 4 + p / every);
         for (int i = 0; i < nq; i++) {
             const vf wp = set1(w[i * TL_KV_PAGE + p]);
             for (int c = 0; c < cols; c++) sum[i][c] = vfma(wp, row[c], sum[i][c]);
@@ -64,18 +55,16 @@ INLINE void add_columns(float *acc, const float *w, const void *v, const void *n
         for (int c = 0; c < cols; c++) st(acc + i * hd + at + c * W, sum[i][c]);
 }
 
-/* next: the K page, its V behind it, that will be read next, or NULL. */
-INLINE void add_values(float *acc, const float *w, const void *v, const char *next, int hd, int lo, int hi, int nq,
+INLINE void add_values(float *acc, const float *w, const void *v, const uint8_t *const *ahead, int hd, int lo, int hi, int nq,
                        int kv) {
     int at = 0;
     if (lo >= hi) return;
     if (kv == TL_KV_Q8_0 || kv == TL_KV_Q4_0) {
-        add_values_q(acc, w, v, (const void *)next, hd, lo, hi, nq, kv == TL_KV_Q8_0 ? 8 : 4);
+        add_values_q(acc, w, v, ahead, hd, lo, hi, nq, kv == TL_KV_Q8_0 ? 8 : 4);
         return;
     }
-    if (next) next += hd * TL_KV_PAGE * (kv == TL_KV_F16 ? 2 : 4);
-    for (; at + CV * W <= hd; at += CV * W) add_columns(acc, w, v, next, hd, lo, hi, at, nq, CV, kv);
-    for (; at < hd; at += W) add_columns(acc, w, v, next, hd, lo, hi, at, nq, 1, kv);
+    for (; at + CV * W <= hd; at += CV * W) add_columns(acc, w, v, ahead, hd, lo, hi, at, nq, CV, kv);
+    for (; at < hd; at += W) add_columns(acc, w, v, ahead, hd, lo, hi, at, nq, 1, kv);
 }
 
 /* Bounds of positions brought into the page. */
@@ -117,13 +106,14 @@ static void weights(const tl_attn_args *a, int i) {
 }
 
 /* Queries i .. i+nq-1, none of which has an empty range. Positions that all of them see are added jointly, those before
- * and after query by query. */
+ * and after query by query. The first block asks for what lies ahead. */
 INLINE void attn_block(const tl_attn_args *a, int i, int nq, int kv) {
+    const uint8_t *const *ahead = i == 0 && a->ahead[0] ? a->ahead : NULL;
     const float *q = (const float *)a->q + i * a->hd;
     float *w = a->scratch + i * TL_KV_PAGE, *acc = a->acc + i * a->hd;
     int lo = 0, hi = TL_KV_PAGE;
-    if (kv == TL_KV_Q8_0 || kv == TL_KV_Q4_0) scores_q(q, a->k, a->hd, w, nq, kv == TL_KV_Q8_0 ? 8 : 4);
-    else scores(q, a->k, a->v, a->next, a->hd, w, nq, kv);
+    if (kv == TL_KV_Q8_0 || kv == TL_KV_Q4_0) scores_q(q, a->k, ahead, a->hd, w, nq, kv == TL_KV_Q8_0 ? 8 : 4);
+    else scores(q, a->k, ahead, a->hd, w, nq, kv);
     for (int j = 0; j < nq; j++) {
         weights(a, i + j);
         if (a->lo[i + j] > lo) lo = a->lo[i + j];
@@ -133,7 +123,7 @@ INLINE void attn_block(const tl_attn_args *a, int i, int nq, int kv) {
     for (int j = 0; nq > 1 && j < nq; j++)
         add_values(acc + j * a->hd, w + j * TL_KV_PAGE, a->v, NULL, a->hd, from(a->lo[i + j]),
                    lo < a->hi[i + j] ? lo : to(a->hi[i + j]), 1, kv);
-    add_values(acc, w, a->v, a->next, a->hd, lo, hi, nq, kv);
+    add_values(acc, w, a->v, ahead, a->hd, lo, hi, nq, kv);
     for (int j = 0; nq > 1 && j < nq; j++)
         add_values(acc + j * a->hd, w + j * TL_KV_PAGE, a->v, NULL, a->hd, hi, to(a->hi[i + j]), 1, kv);
 }

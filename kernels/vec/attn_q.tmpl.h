@@ -16,11 +16,21 @@ INLINE void ld_codes(const uint8_t *at, vu *k, int bits) {
     }
 }
 
+/* Asks for line i of each stream; a page's kernels do so for i = 0 .. bytes of K and V / 256 - 1. */
+INLINE void ask(const uint8_t *const *ahead, int i) {
+    for (int j = 0; j < TL_KV_STREAMS; j++) __builtin_prefetch(ahead[j] + i * 64);
+}
+
+/* Lines of each stream in a section: bits asked for with the scores, 1 + bits with the values. */
+INLINE int lines_q(int bits) { return 1 + 2 * bits; }
+
 /* Scores of nq queries into w [nq][TL_KV_PAGE]: one fma per 32 dimensions in rising order. */
-INLINE void scores_q(const float *q, const uint8_t *page, int hd, float *w, int nq, int bits) {
+INLINE void scores_q(const float *q, const uint8_t *page, const uint8_t *const *ahead, int hd, float *w, int nq, int bits) {
+    const int each = bits / 4;   /* lines per 16 positions */
     for (int b = 0; b < hd / 32; b++, page += TL_KV_SECTION(bits))
         for (int p = 0; p < TL_KV_PAGE; p += W) {
             vu k[8];
+            for (int i = 0; ahead && p % 16 == 0 && i < each; i++) ask(ahead, b * lines_q(bits) + p / 16 * each + i);
             ld_codes(page + TL_KV_CODES + p * 4, k, bits);
             const vf scale_k = ld_f16((const uint16_t *)(const void *)page + p);
             UNROLL for (int i = 0; i < nq; i++) {
@@ -40,15 +50,16 @@ INLINE int column(int at, int c, int bits) {
 }
 
 /* acc[i] += sum over lo <= p < hi of w[i][p] * codes of V[p], the columns that begin with byte `at` of a row. Asks for
- * the line of next with the number of the position (4 bits: of every second one). */
-INLINE void add_columns_q(float *acc, const float *w, const uint8_t *codes, const uint8_t *next, int hd, int lo, int hi,
-                          int at, int nq, int bits) {
+ * the lines of ahead, unless it is NULL, from `line` on. */
+INLINE void add_columns_q(float *acc, const float *w, const uint8_t *codes, const uint8_t *const *ahead, int line, int hd,
+                          int lo, int hi, int at, int nq, int bits) {
+    const int every = TL_KV_PAGE / bits;   /* positions to a line */
     vf sum[QB][COLS_Q];
     for (int i = 0; i < nq; i++)
         for (int c = 0; c < COLS_Q; c++) sum[i][c] = ld(acc + i * hd + column(at, c, bits));
     for (int p = lo; p < hi; p++) {
         vf row[COLS_Q];
-        if (next && (bits == 8 || p % 2)) __builtin_prefetch(next + p / (8 / bits) * 64);
+        if (ahead && p % every == 0) ask(ahead, line + p / every);
         for (int c = 0; c < COLS_Q; c++) {
             const vi x = (vi)ld_s8(codes + p * 4 * bits + at + (bits == 8 ? c : c % (COLS_Q / 2)) * W);
             row[c] = __builtin_convertvector(bits == 8 ? x : c < COLS_Q / 2 ? x << 28 >> 28 : x >> 4, vf);
@@ -62,19 +73,18 @@ INLINE void add_columns_q(float *acc, const float *w, const uint8_t *codes, cons
         for (int c = 0; c < COLS_Q; c++) st(acc + i * hd + column(at, c, bits), sum[i][c]);
 }
 
-/* The scale of V goes into the weights: w[i][p] * scale[p] is rounded once and meets the codes. A section of the next
- * K and V has 2 * (2 + 4 * bits) lines: what the positions do not ask for comes along with the scales. */
-INLINE void add_values_q(float *acc, const float *w, const uint8_t *page, const uint8_t *next, int hd, int lo, int hi,
+/* The scale of V goes into the weights: w[i][p] * scale[p] is rounded once and meets the codes. */
+INLINE void add_values_q(float *acc, const float *w, const uint8_t *page, const uint8_t *const *ahead, int hd, int lo, int hi,
                          int nq, int bits) {
     float scaled[QB * TL_KV_PAGE];
     for (int b = 0; b < hd / 32; b++, acc += 32, page += TL_KV_SECTION(bits)) {
+        const int line = b * lines_q(bits) + bits;
         for (int p = lo / W * W; p < hi; p += W) {
             const vf scale_v = ld_f16((const uint16_t *)(const void *)page + p);
             for (int i = 0; i < nq; i++) st(scaled + i * TL_KV_PAGE + p, ld(w + i * TL_KV_PAGE + p) * scale_v);
         }
+        if (ahead) ask(ahead, line);
         for (int at = 0; at < 4 * bits; at += COLS_Q * W * bits / 8)
-            add_columns_q(acc, scaled, page + TL_KV_CODES, at ? NULL : next, hd, lo, hi, at, nq, bits);
-        for (int i = 0; next && i < 4; i++) __builtin_prefetch(next + (8 * bits + i) * 64);
-        if (next) next += 2 * TL_KV_SECTION(bits);
+            add_columns_q(acc, scaled, page + TL_KV_CODES, at ? NULL : ahead, line + 1, hd, lo, hi, at, nq, bits);
     }
 }

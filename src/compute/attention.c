@@ -43,11 +43,15 @@ size_t tl_attention_partial(int n_threads, int group, int head_dim, int n_ctx) {
     return n_threads > 1 ? units * chunks * up16(state_floats(TL_ATTN_ROWS * group, head_dim)) : 0;
 }
 
+/* Pages that a thread walks one after the other; last < first: none. */
+typedef struct stretch { int seq, head, first, last; } stretch;
+
 typedef struct unit {
     const tl_attention *a;
     const tl_span *span;
     int head, group, nq;   /* kv head; queries per kv head; queries of the unit: span->n * group, row by row */
     int begin, end;        /* positions that any row of the unit sees */
+    stretch now, then;     /* what is walked for this unit, and what this thread goes on with */
     float *q, *scores;
     state run, chunk;
     int32_t *lo, *hi;
@@ -78,12 +82,36 @@ static void unit_load_queries(const unit *u) {
     }
 }
 
+/* The pages of positions begin .. end-1. */
+static stretch stretch_of(const unit *u, int begin, int end) {
+    return (stretch){u->span->seq, u->head, begin / TL_KV_PAGE, (end - 1) / TL_KV_PAGE};
+}
+
+/* While a page is walked, a quarter of it is fetched from each of 4 places: the streams of a window of 1, 2 or 4 pages,
+ * so many that a stream has 4 KB, the most that the hardware follows. A window is fetched while the one before is walked. */
+static void look_ahead(const unit *u, int page, const uint8_t **ahead) {
+    const tl_kv *kv = u->a->kv;
+    const size_t quarter = kv->head_bytes / TL_KV_STREAMS;
+    int width = 1;
+    while (width < TL_KV_STREAMS && (size_t)width * quarter < 4096) width *= 2;
+    int step = (page - u->now.first) % width;
+    stretch from = u->now;
+    from.first = page - step + width;
+    if (from.first > from.last) from = u->then;
+    for (int i = 0; i < TL_KV_STREAMS && from.first <= from.last; i++) {
+        int at = from.first + i * width / TL_KV_STREAMS, part = i * width % TL_KV_STREAMS + step;
+        ahead[i] = tl_kv_k(kv, u->a->layer, from.seq, from.head, at < from.last ? at : from.last) + (size_t)part * quarter;
+    }
+}
+
+static int chunk_begin(const unit *u, int chunk) { return chunk * TL_ATTN_CHUNK > u->begin ? chunk * TL_ATTN_CHUNK : u->begin; }
+static int chunk_end(const unit *u, int chunk) { return (chunk + 1) * TL_ATTN_CHUNK < u->end ? (chunk + 1) * TL_ATTN_CHUNK : u->end; }
+
 /* State over the visible positions of one chunk. */
 static void unit_walk(const unit *u, int chunk, state st) {
     const tl_attention *a = u->a;
     state_clear(st, u->nq, a->head_dim);
-    int end = (chunk + 1) * TL_ATTN_CHUNK < u->end ? (chunk + 1) * TL_ATTN_CHUNK : u->end;
-    int from = chunk * TL_ATTN_CHUNK > u->begin ? chunk * TL_ATTN_CHUNK : u->begin;
+    int from = chunk_begin(u, chunk), end = chunk_end(u, chunk);
     for (int page = from / TL_KV_PAGE; page * TL_KV_PAGE < end; page++) {
         int base = page * TL_KV_PAGE;
         for (int i = 0; i < u->nq; i++) {
@@ -92,10 +120,9 @@ static void unit_walk(const unit *u, int chunk, state st) {
             u->hi[i] = hi < TL_KV_PAGE ? hi : TL_KV_PAGE;
         }
         uint8_t *kp = tl_kv_k(a->kv, a->layer, u->span->seq, u->head, page);
-        int more = base + TL_KV_PAGE < end;
         tl_attn_args args = {.q = u->q, .nq = u->nq, .hd = a->head_dim, .k = kp, .v = tl_kv_v(a->kv, kp),
-                             .next = more ? tl_kv_k(a->kv, a->layer, u->span->seq, u->head, page + 1) : NULL,
                              .lo = u->lo, .hi = u->hi, .m = st.m, .s = st.s, .acc = st.acc, .softcap = a->softcap, .scratch = u->scores};
+        look_ahead(u, page, args.ahead);
         a->kv->ops->attn(&args);
     }
 }
@@ -108,10 +135,20 @@ static void unit_finish(const tl_kernels *k, const unit *u, state st) {
     }
 }
 
+static stretch whole_stretch(tl_team *t, const tl_attention *a, int units, int i) {
+    if (i >= units) return (stretch){.last = -1};
+    unit u = unit_of(t, a, i);
+    return stretch_of(&u, u.begin, u.end);
+}
+
+/* Units are claimed one ahead, so that the first pages of the next are on their way when it begins. */
 static void run_whole(tl_team *t, const tl_attention *a, int units) {
     int slot = tl_team_counter(t);
-    for (int i; (i = tl_pool_next(t->pool, slot)) < units;) {
+    for (int i = tl_pool_next(t->pool, slot), next; i < units; i = next) {
+        next = tl_pool_next(t->pool, slot);
         unit u = unit_of(t, a, i);
+        u.now = stretch_of(&u, u.begin, u.end);
+        u.then = whole_stretch(t, a, units, next);
         unit_load_queries(&u);
         int first = u.begin / TL_ATTN_CHUNK;
         unit_walk(&u, first, u.run);
@@ -129,18 +166,34 @@ static float *partial_at(const tl_attention *a, const unit *u, int i, int c) {
     return a->partial + ((size_t)i * (size_t)chunks_of(a->kv->n_ctx) + (size_t)c) * size;
 }
 
-static void run_split(tl_team *t, const tl_attention *a, int units) {
-    int slot = tl_team_counter(t);
-    int claim = tl_pool_next(t->pool, slot), at = 0;
-    for (int i = 0; i < units; i++) {
-        unit u = unit_of(t, a, i);
-        int loaded = 0;
-        for (int c = u.begin / TL_ATTN_CHUNK; c < chunks_of(u.end); c++, at++) {
-            if (at != claim) continue;
-            if (!loaded++) unit_load_queries(&u);
-            unit_walk(&u, c, state_at(partial_at(a, &u, i, c), u.nq));
-            claim = tl_pool_next(t->pool, slot);
+/* The index-th chunk of all units' chunks: *chunk of the unit returned, whose now is the chunk's; past the last: now.last
+ * < now.first. */
+static unit chunk_unit(tl_team *t, const tl_attention *a, int units, int index, int *number, int *chunk) {
+    unit u = {.now.last = -1};
+    for (*number = 0; *number < units; ++*number) {
+        u = unit_of(t, a, *number);
+        int first = u.begin / TL_ATTN_CHUNK, n = chunks_of(u.end) - first;
+        if (index < n) {
+            *chunk = first + index;
+            u.now = stretch_of(&u, chunk_begin(&u, *chunk), chunk_end(&u, *chunk));
+            return u;
         }
+        index -= n;
+    }
+    u.now = (stretch){.last = -1};
+    return u;
+}
+
+static void run_split(tl_team *t, const tl_attention *a, int units) {
+    int slot = tl_team_counter(t), number, chunk;
+    unit now = chunk_unit(t, a, units, tl_pool_next(t->pool, slot), &number, &chunk);
+    while (number < units) {
+        int next_number, next_chunk;
+        unit next = chunk_unit(t, a, units, tl_pool_next(t->pool, slot), &next_number, &next_chunk);
+        now.then = next.now;
+        unit_load_queries(&now);
+        unit_walk(&now, chunk, state_at(partial_at(a, &now, number, chunk), now.nq));
+        now = next, number = next_number, chunk = next_chunk;
     }
     tl_pool_barrier(t->pool);
     for (int i = t->thread; i < units; i += t->n_threads) {

@@ -382,9 +382,11 @@ static void job_run(job *j, int from, int n, int p0, int p1) {
         for (int i = 0; i < n; i++) lo[i] = j->lo[from + i] - p * TL_KV_PAGE, hi[i] = j->hi[from + i] - p * TL_KV_PAGE;
         for (int i = 0; i < n; i++) if (lo[i] < 0) lo[i] = 0;
         for (int i = 0; i < n; i++) if (hi[i] > TL_KV_PAGE) hi[i] = TL_KV_PAGE;
-        K.kv[j->kv].attn(&(tl_attn_args){j->put_q + from * j->hd, n, j->hd, j->page_k[p], j->page_v[p],
-                                         p + 1 < p1 ? j->page_k[p + 1] : NULL, lo, hi, j->m + from, j->s + from,
-                                         j->acc + from * j->hd, j->softcap, scratch});
+        tl_attn_args a = {.q = j->put_q + from * j->hd, .nq = n, .hd = j->hd, .k = j->page_k[p], .v = j->page_v[p],
+                          .lo = lo, .hi = hi, .m = j->m + from, .s = j->s + from, .acc = j->acc + from * j->hd,
+                          .softcap = j->softcap, .scratch = scratch};
+        for (int i = 0; i < TL_KV_STREAMS && p + 1 < p1; i++) a.ahead[i] = (const uint8_t *)j->page_k[p + 1] + i * 64;
+        K.kv[j->kv].attn(&a);
     }
 }
 
