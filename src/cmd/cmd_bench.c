@@ -176,7 +176,7 @@ static int bench_main(const tl_cmd *self, int argc, char **argv) {
     if (code >= 0) return code;
     while (n_words < MAX_MODELS && pos[n_words]) n_words++;
     bench(&a, pos, n_words, &out, &n_failed, &err);
-    if (!err.code && out.n) fwrite(out.p, 1, out.n, stdout);
+    if (!out.failed && out.n) fwrite(out.p, 1, out.n, stdout);   /* also where only the picture failed */
     tl_buf_free(&out);
     return err.code ? tl_cmd_fail(&err) : n_failed != 0;
 }

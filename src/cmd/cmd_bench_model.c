@@ -274,6 +274,10 @@ static int parse_lists(suite *s, tl_error *err) {
     parse_kv(&s->kv, a->kv, err);
     s->level.n = 1;
     if (err->code) return err->code;
+    int work = 0;
+    for (int i = 0; i < s->prefill.n; i++) work |= s->prefill.v[i];
+    for (int i = 0; i < s->decode.n; i++) work |= s->decode.v[i];
+    if (!work) return tl_fail(err, TL_E_ARGUMENT, "bench: -p 0 and -n 0 leave nothing to measure");
     for (int i = 0; i < s->threads.n; i++) s->threads.v[i] = tl_cmd_threads(s->threads.v[i]);
     if (a->cpu) s->level.n = tl_bench_levels(a->cpu, s->level.v, MAX_LIST, err);
     else s->level.v[0] = tl_level_choose(NULL, NULL, err);
@@ -393,8 +397,8 @@ static int run_shape(suite *s, const tl_shape *shape, const char *type, tl_error
     return TL_OK;
 }
 
-/* Numbers hold commas themselves: they make one shape. */
-static int run_shapes(suite *s, tl_error *err) {
+/* Numbers hold commas themselves: they make one shape. run 0: only looks whether all names are right. */
+static int run_shapes(suite *s, int run, tl_error *err) {
     const char *shapes = s->a->shape;
     char name[256], type[32];
     tl_shape shape;
@@ -406,7 +410,7 @@ static int run_shapes(suite *s, tl_error *err) {
         if (tl_shape_parse(name, &shape, err) != TL_OK) return err->code;
         for (const char *types = s->a->type ? s->a->type : "q4_k_m"; types;) {
             if (!tl_bench_word(&types, "--type", type, sizeof type, err)) return err->code;
-            if (run_shape(s, &shape, type, err) != TL_OK) return err->code;
+            if (run ? run_shape(s, &shape, type, err) : tl_shape_file_bytes(&shape, type, err) < 0) return err->code;
         }
     }
     return TL_OK;
@@ -429,14 +433,14 @@ int tl_bench_models(const tl_bench_args *a, const char *const *paths, int n_path
     s->a = a;
     s->table = (tl_table)TL_TABLE(columns);
     s->ops = (tl_table){.cols = tl_bench_op_cols, .n_cols = tl_bench_n_op_cols};
-    if (parse_lists(s, err) != TL_OK) goto end;
+    if (parse_lists(s, err) != TL_OK || (a->shape && run_shapes(s, 0, err) != TL_OK)) goto end;
     if (tl_machine_init(&s->machine, tl_levels[s->level.v[0]].name, err) != TL_OK) goto end;
     if (!a->shape) run_files(s, paths, n_paths);
-    else if (run_shapes(s, err) != TL_OK) goto end;
+    else if (run_shapes(s, 1, err) != TL_OK) goto end;
     *n_failed = s->n_failed;
-    if (a->svg && s->plot.p.n && write_plot(s, err) != TL_OK) goto end;
     if (s->table.failed || s->ops.failed) tl_fail(err, TL_E_MEMORY, "bench: no memory for the table");
     else report(s, out);
+    if (a->svg && s->plot.p.n) write_plot(s, err);
 end:
     tl_table_free(&s->ops);
     tl_table_free(&s->table);

@@ -23,12 +23,19 @@ static const tl_opt options[] = {
     {0},
 };
 
+/* An interrupt ends the work between two layers, so that no unfinished file stays behind. */
+static int stop_if_interrupted(void *user, double done) {
+    (void)user, (void)done;
+    return tl_cmd_interrupted();
+}
+
 /* Evaluates ids [n] in pieces and writes float32 [n][n_vocab] to f. A write error shows when f is closed. */
 static int write_logits(tl_session *s, const int32_t *ids, int n, int chunk, int n_vocab, FILE *f, tl_error *err) {
     uint8_t *want = tl_alloc_n((size_t)chunk, 1, "row marks", err);
     if (!want) return TL_E_MEMORY;
     memset(want, 1, (size_t)chunk);
     int rc = TL_OK;
+    tl_session_set_progress(s, stop_if_interrupted, NULL);
     for (int at = 0; at < n && rc == TL_OK; at += chunk) {
         int rows = n - at < chunk ? n - at : chunk;
         tl_batch batch = {.n = rows, .token = ids + at, .want = want};
@@ -52,6 +59,7 @@ static void logits(const logits_args *a, const char *path, tl_error *err) {
     if (n > 0) m = tl_cmd_open(&a->model, path, a->exact, err);
     if (m) n_vocab = tl_model_get_info(m).n_vocab;
     if (m && tl_cmd_check_ids(ids, n, n_vocab, err) == TL_OK) s = tl_cmd_session(&a->model, m, n, chunk, err);
+    tl_cmd_catch_interrupt();
     if (s && tl_out_open(&out, a->out, err) == TL_OK) {
         rc = write_logits(s, ids, n, chunk, n_vocab, out.f, err);
         rc = tl_out_close(&out, rc == TL_OK, err);

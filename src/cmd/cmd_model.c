@@ -47,7 +47,11 @@ tl_session *tl_cmd_session(const tl_model_args *args, const tl_model *m, int n_c
     o.kv_type = tl_cmd_kv(args, err);
     if (o.kv_type < 0) return NULL;
     if (tl_model_warning(m)) tl_status("warning: %s", tl_model_warning(m));
-    return tl_session_new(m, &o, err);
+    tl_session *s = tl_session_new(m, &o, err);
+    int64_t trained = tl_model_get_info(m).n_ctx_train;
+    if (s && trained > 0 && tl_session_ctx(s) > trained)
+        tl_status("warning: the model was trained for contexts of %lld tokens", (long long)trained);
+    return s;
 }
 
 static volatile sig_atomic_t interrupted;

@@ -25,7 +25,8 @@ typedef struct tl_model_args {
 /* TL_KV_TYPE_* of args->kv, or TL_E_ARGUMENT. */
 int tl_cmd_kv(const tl_model_args *args, tl_error *err);
 tl_model *tl_cmd_open(const tl_model_args *args, const char *path, int exact, tl_error *err);
-/* n_ctx and n_batch as in tl_session_options; the rest from args. Warns of doubts about the file and the threads. */
+/* n_ctx and n_batch as in tl_session_options; the rest from args. Warns of doubts about the file, the threads and
+ * the context. */
 tl_session *tl_cmd_session(const tl_model_args *args, const tl_model *m, int n_ctx, int n_batch, tl_error *err);
 /* The number of threads that will be started where n are asked for; warns if they are more than CPUs. */
 int tl_cmd_threads(int n);

@@ -134,8 +134,8 @@ static int run_all(ppl *p, tl_error *err) {
 
 static void print_result(const ppl *p) {
     if (!p->a.json) {
-        printf("perplexity %.4f +/- %.4f (%d windows of %d, %lld tokens scored)\n", exp(mean(p)), error(p), p->n_chunks,
-               p->n_ctx, (long long)p->count);
+        printf("perplexity %.4f +/- %.4f (%d window%s of %d, %lld tokens scored)\n", exp(mean(p)), error(p), p->n_chunks,
+               p->n_chunks == 1 ? "" : "s", p->n_ctx, (long long)p->count);
         return;
     }
     tl_buf b = {0};

@@ -78,6 +78,8 @@ static int tokenize_prompt(run *r, const char *text, size_t len, tl_error *err) 
     int flags = (r->a.no_bos ? 0 : TL_ADD_BOS) | (r->a.special ? TL_PARSE_SPECIAL : 0);
     int n = tl_tokenize(r->m, text, len, flags, NULL, 0, err);
     if (n < 0) return n;
+    if (n == 0 && len > 0)
+        return tl_fail(err, TL_E_ARGUMENT, "run: this model has no tokens for any byte of the prompt");
     if (n == 0)
         return tl_fail(err, TL_E_ARGUMENT, "run: the prompt is empty, and %s: there is nothing to continue",
                        r->a.no_bos ? "--no-bos was given" : "this model does not begin texts with a token of its own");
@@ -202,12 +204,9 @@ static double gb_per_second(const run *r) {
 
 static void print_model(const run *r) {
     tl_model_info i = tl_model_get_info(r->m);
-    if (!r->a.quiet)
-        tl_status("model %s (%s), %.4g M parameters, %.4g MB | cpu %s, %d thread%s | context %d",
-                  i.name[0] ? i.name : "?", i.arch, (double)i.n_params * 1e-6, (double)i.file_bytes * 1e-6, i.cpu,
-                  tl_session_threads(r->s), tl_session_threads(r->s) == 1 ? "" : "s", tl_session_ctx(r->s));
-    if (i.n_ctx_train > 0 && tl_session_ctx(r->s) > i.n_ctx_train)
-        tl_status("warning: the model was trained for contexts of %lld tokens", (long long)i.n_ctx_train);
+    tl_status("model %s (%s), %.4g M parameters, %.4g MB | cpu %s, %d thread%s | context %d", i.name[0] ? i.name : "?",
+              i.arch, (double)i.n_params * 1e-6, (double)i.file_bytes * 1e-6, i.cpu, tl_session_threads(r->s),
+              tl_session_threads(r->s) == 1 ? "" : "s", tl_session_ctx(r->s));
 }
 
 static void print_figures(const run *r) {
@@ -289,7 +288,7 @@ static int run_main(const tl_cmd *self, int argc, char **argv) {
     int rc = open_all(&r, path, &err);
     if (rc == TL_OK) {
         tl_cmd_catch_interrupt();
-        print_model(&r);
+        if (!r.a.quiet) print_model(&r);
         rc = prefill(&r, &err);
         if (rc == TL_OK) rc = generate(&r, &err);
         if (!r.a.json && isatty(STDOUT_FILENO)) putchar('\n');

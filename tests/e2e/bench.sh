@@ -104,5 +104,11 @@ run bench --shape qwen9
 check shape_unknown refused 2 "no shape"
 run bench --shape qwen3-4b --type q9_9
 check type_unknown refused 2 "no type"
+run bench --shape layers=2,dim=64,ff=128,heads=2,vocab=300 --type q8_0,q9_9 -p 8 -n 0 -r 1 --no-limits
+check types_are_checked_first refused 2 "no type"
+run bench "$m" -p 0 -n 0,0
+check nothing_to_measure refused 2 "nothing to measure"
+run bench "$m" -p 8 -n 0 -t 1 -r 1 --ops --csv --svg "$tmp/no/folder.svg"
+check table_without_picture eval 'exits 1 && one_line && err_has folder.svg && out_has gate_up'
 run bench --shape layers=2
 check shape_short refused 2 "are needed"

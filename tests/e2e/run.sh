@@ -46,8 +46,11 @@ run run "$m" -p "the end" -t $((cpus * 4)) -n 1 -q
 check warnings_stay eval 'exits 0 && [ "$(wc -l <"$tmp/err")" = 1 ] && err_has "# warning: $((cpus * 4)) threads, but"'
 run logits "$m" --ids 1 -t $((cpus + 1)) -q --out "$tmp/few"
 check logits_warnings_stay err_has "# warning: "
+trained="# warning: the model was trained for contexts of 512 tokens"
 run run "$m" -p "the end" -c 513 -n 1 -q
-check context_warning_stays err_has "# warning: the model was trained for contexts of 512 tokens"
+check context_warning_stays err_has "$trained"
+run run "$m" -p "the end" -c 512 -n 1 -q
+check trained_context_is_silent silent err
 LC_ALL=C sed 's/tokenizer.ggml.pre\(.\{12\}\)gpt-2/tokenizer.ggml.pre\1gpt-7/' "$m" >"$tmp/pre.gguf"
 run run "$tmp/pre.gguf" -p "the end" -n 1 -q
 check pre_tokenizer_warning_stays eval 'exits 0 && err_has "# warning: " && err_has "gpt-7"'
@@ -159,6 +162,14 @@ rc=$?
 check logits_over_file_limit eval 'refused 1 "File too large" && same "$tmp/whole" "$tmp/cut"'
 run logits "$m" --ids 1 --out "$tmp/no/folder"
 check logits_no_folder refused 1 "no/folder"
+mkmodel "$tmp/slow.gguf" --layers 4 --embd 512 --ff 4096 --heads 8
+${RUNNER:-} "$TINYLLM" logits "$tmp/slow.gguf" --ids "$(seq 1 390 | tr '\n' ' ')" --chunk 1 --exact -t 1 --out "$tmp/stopped" 2>"$tmp/err" &
+pid=$!
+for _ in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do ls "$tmp" | grep -q "^stopped.tmp" && break; sleep 0.05; done
+kill -INT $pid 2>/dev/null
+rc=0; wait $pid || rc=$?
+: >"$tmp/out"
+check logits_interrupted eval 'refused 1 cancelled && [ ! -e "$tmp/stopped" ]'
 check no_leftovers eval '! ls "$tmp" | grep -q "\.tmp\."'
 
 # ---- perplexity
@@ -171,6 +182,12 @@ run perplexity "$g" -f "$text" -c 32 --chunks 3 --json -t 1 -q
 check perplexity_one_thread eval 'silent err && same "$tmp/out" "$tmp/ppl"'
 run perplexity "$g" -f "$text" -c 32 --chunks 3
 check perplexity_text eval 'grep -qE "^perplexity [0-9.]+ \+/- [0-9.]+ \(3 windows of 32, 45 tokens scored\)$" "$tmp/out" && err_has "begin-of-text"'
+run perplexity "$g" -f "$text" -c 300 --chunks 1
+check perplexity_one_window eval 'out_has "(1 window of 300, 149 tokens scored)" && exits 0'
+i=0
+while [ $i -lt 6 ]; do cat "$text"; i=$((i + 1)); done >"$tmp/longer"
+run perplexity "$m" -f "$tmp/longer" -c 600 --chunks 1 -q
+check perplexity_context_warning err_has "$trained"
 run perplexity "$m" -f "$all" -c 65536
 check text_too_short refused 1 "one window of -c 65536 needs 65536"
 # The definition once more, from logits: the second window, whose first token is replaced by the begin-of-text token.
