@@ -45,28 +45,51 @@ INLINE float32x4_t scaled(float32x4_t acc, int32x4_t isum, float32x4_t s, float 
     return vfmaq_f32(acc, vcvtq_f32_s32(isum), vmulq_n_f32(s, d));
 }
 
-/* Adds a unit times T tokens; x: the tokens' codes [T][32]; d, ds: their scales and scaled sums [T].
- * scales: 1 for the whole unit, 2 for its halves. */
-INLINE void add_unit(float32x4_t *acc, const unit *u, int scales, int has_min, int T, const int8_t *x, const float *d,
-                     const float *ds) {
+/* A block of 32 k of T tokens, inside a tile. */
+typedef struct act_block {
+    const int8_t *q;        /* codes [T][32] */
+    const float *d, *ds;    /* scales, scaled sums [T] */
+    const int16_t *s;       /* sums of the halves [T][2] */
+} act_block;
+
+INLINE act_block act_at(const uint8_t *x, int tokens, int t) {
+    const void *d = x + tokens * 32, *s = x + tokens * 40;
+    return (act_block){(const int8_t *)x + 32 * t, (const float *)d + t, (const float *)d + tokens + t,
+                       (const int16_t *)s + 2 * t};
+}
+
+/* d * s of half h of two tokens, in lanes h and 2 + h. */
+INLINE float32x4_t half_sums(const float *d, const int16_t *s) {
+    float32x2_t two = vld1_f32(d);
+    return vmulq_f32(vcvtq_f32_s32(vmovl_s16(vld1_s16(s))), vzip1q_f32(vcombine_f32(two, two), vcombine_f32(two, two)));
+}
+
+/* Adds a unit times T tokens. scales: 1 for the whole unit, 2 for its halves; minima, where there are any, likewise. */
+INLINE void add_unit(float32x4_t *acc, const unit *u, int scales, int has_min, int T, act_block a) {
     UNROLL
     for (int t = 0; t < T; t += 2)
         UNROLL
         for (int h = 0; h < scales; h++) {
             const int8x16_t *w = u->w + 4 * h;
-            const int8_t *xt = x + 32 * t + 16 * h;
+            const int8_t *x = a.q + 32 * t + 16 * h;
             if (T == 1) {
-                acc[0] = scaled(acc[0], dot1(w, 2 / scales, xt), u->s[h], d[0]);
+                acc[0] = scaled(acc[0], dot1(w, 2 / scales, x), u->s[h], a.d[0]);
+                if (has_min) acc[0] = vfmaq_n_f32(acc[0], u->m[h], scales == 1 ? a.ds[0] : a.d[0] * (float)a.s[h]);
             } else {
                 int32x4_t isum[2];
-                dot2(w, 2 / scales, xt, isum);
-                acc[t] = scaled(acc[t], isum[0], u->s[h], d[t]);
-                acc[t + 1] = scaled(acc[t + 1], isum[1], u->s[h], d[t + 1]);
+                dot2(w, 2 / scales, x, isum);
+                acc[t] = scaled(acc[t], isum[0], u->s[h], a.d[t]);
+                acc[t + 1] = scaled(acc[t + 1], isum[1], u->s[h], a.d[t + 1]);
+                if (has_min && scales == 2) {
+                    float32x4_t sums = half_sums(a.d + t, a.s + 2 * t);
+                    acc[t] = vfmaq_n_f32(acc[t], u->m[h], sums[h]);
+                    acc[t + 1] = vfmaq_n_f32(acc[t + 1], u->m[h], sums[2 + h]);
+                } else if (has_min) {
+                    acc[t] = vfmaq_n_f32(acc[t], u->m[h], a.ds[t]);
+                    acc[t + 1] = vfmaq_n_f32(acc[t + 1], u->m[h], a.ds[t + 1]);
+                }
             }
         }
-    if (has_min)
-        UNROLL
-        for (int t = 0; t < T; t++) acc[t] = vfmaq_n_f32(acc[t], u->m, ds[t]);
 }
 
 /* Stores rows r.. of T tokens; fewer than ROWS at the end of a matrix. */
@@ -95,15 +118,14 @@ typedef struct shape {
 INLINE void tile(const tl_gemm_args *g, const shape *type, const uint8_t *w, int r, int t0, int T) {
     int j = t0 / TL_ACT_TILE, n = tl_act_tile_n(g->n, j), t = t0 % TL_ACT_TILE;
     const uint8_t *x = (const uint8_t *)g->x + tl_act_tile_at(g->k, j);
-    const size_t step = (size_t)n * TL_ACT_Q8_BYTES, d_at = (size_t)n * 32, ds_at = (size_t)n * 36;
+    const size_t step = (size_t)n * TL_ACT_Q8_BYTES;
     float32x4_t acc[8];
     UNROLL
     for (int i = 0; i < T; i++) acc[i] = vdupq_n_f32(0);
     for (int b = g->k / 32 / type->units; b > 0; b--, w += type->size)
         for (int i = 0; i < type->units; i++, x += step) {
             unit u = type->load(w, i);
-            add_unit(acc, &u, type->scales, type->has_min, T, (const int8_t *)x + 32 * t,
-                     (const float *)(const void *)(x + d_at) + t, (const float *)(const void *)(x + ds_at) + t);
+            add_unit(acc, &u, type->scales, type->has_min, T, act_at(x, n, t));
         }
     store_tile(g, acc, r, t0, T);
 }
@@ -140,9 +162,14 @@ GEMM(q4_1, Q4_1, 1, 1, 1)
 GEMM(q5_0, Q5_0, 1, 1, 0)
 GEMM(q5_1, Q5_1, 1, 1, 1)
 GEMM(q8_0, Q8_0, 1, 1, 0)
+GEMM(q2_k, Q2_K, 8, 2, 1)
+GEMM(q3_k, Q3_K, 8, 2, 0)
 GEMM(q4_k, Q4_K, 8, 1, 1)
 GEMM(q5_k, Q5_K, 8, 1, 1)
 GEMM(q6_k, Q6_K, 8, 2, 0)
+GEMM(iq4_nl, IQ4_NL, 1, 1, 0)
+GEMM(iq4_xs, IQ4_XS, 8, 1, 0)
+GEMM(mxfp4, MXFP4, 1, 1, 0)
 #undef GEMM
 
 static void fill(tl_kernels *k) {
@@ -155,9 +182,14 @@ static void fill(tl_kernels *k) {
     SLOT(q5_0, Q5_0);
     SLOT(q5_1, Q5_1);
     SLOT(q8_0, Q8_0);
+    SLOT(q2_k, Q2_K);
+    SLOT(q3_k, Q3_K);
     SLOT(q4_k, Q4_K);
     SLOT(q5_k, Q5_K);
     SLOT(q6_k, Q6_K);
+    SLOT(iq4_nl, IQ4_NL);
+    SLOT(iq4_xs, IQ4_XS);
+    SLOT(mxfp4, MXFP4);
 }
 
 #endif

@@ -34,7 +34,24 @@ static inline void scale_min_6bit(const uint8_t *p, int i, int *scale, int *min)
     }
 }
 
+/* q3_k: scale i of 16, -32..31, in 12 bytes. Scales 0-7 have their low 4 bits in the low nibbles of bytes 0-7, scales
+ * 8-15 in the high ones; the upper 2 bits of scale i are bit pair i/4 of byte 8 + i%4. */
+static inline int scale_q3_k(const uint8_t *p, int i) {
+    int low = p[i % 8] >> (i / 8 * 4) & 15, high = p[8 + i % 4] >> (i / 4 * 2) & 3;
+    return (low | high << 4) - 32;
+}
+
+/* iq4_xs: scale i of 8, -32..31, in 6 bytes: a little-endian u16 with their upper 2 bits in rising bit pairs, then their
+ * low 4 bits, even scales in the low nibbles. */
+static inline int scale_iq4_xs(const uint8_t *p, int i) {
+    int low = p[2 + i / 2] >> (i % 2 * 4) & 15, high = load_u16(p) >> (2 * i) & 3;
+    return (low | high << 4) - 32;
+}
+
 /* iq4_nl, iq4_xs: the 16 values a 4-bit code stands for, denser around zero. */
 static const int8_t iq4_values[16] = {-127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 69, 89, 113};
+
+/* mxfp4: twice the values of the 4-bit float e2m1 (OCP Microscaling). */
+static const int8_t mxfp4_values[16] = {0, 1, 2, 3, 4, 6, 8, 12, 0, -1, -2, -3, -4, -6, -8, -12};
 
 #endif
