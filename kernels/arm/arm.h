@@ -26,7 +26,7 @@ enum { ROWS = 4, UNIT = ROWS * 32 };
 
 typedef struct unit {
     int8x16_t w[8];
-    float32x4_t s[2], m[2];   /* [row] scales and minima of k 0..15 and 16..31; [0] of all, where the type has one only */
+    float32x4_t s[2], m[2];   /* [row] scale and minimum of k 0..15 and of 16..31; of all in [0] if they share it */
 } unit;
 
 #endif
