@@ -25,6 +25,7 @@ shift $((OPTIND - 1))
 for number in "$threads" "$pairs" "$prompt" "$decode" "$depth"; do
     case $number in '' | *[!0-9]*) die "'$number' is not a number" ;; esac
 done
+[ "$depth" = 0 ] || theirs="-d $depth $theirs"   # not every peer knows -d
 peer=$1
 shift
 tinyllm=${TINYLLM:-./tinyllm}
@@ -63,7 +64,7 @@ run_ours() {
 }
 run_peer() {
     # shellcheck disable=SC2086
-    "$peer" -m "$1" -p "$prompt" -n "$decode" -d "$depth" -t "$threads" -r 1 -o csv $theirs \
+    "$peer" -m "$1" -p "$prompt" -n "$decode" -t "$threads" -r 1 -o csv $theirs \
         >"$tmp/out" 2>"$tmp/err" </dev/null || die "$peer failed: $(tail -n 1 "$tmp/err")"
     columns "n_prompt n_gen avg_ts" <"$tmp/out" | while read -r n_prompt _ rate; do
         [ "$n_prompt" -gt 0 ] && kind=prefill || kind=decode
