@@ -122,7 +122,8 @@ static int bench_kernels(const tl_bench_args *a, const char *filter, tl_buf *out
         o.n_levels = tl_bench_levels(a->cpu, o.levels, (int)(sizeof o.levels / sizeof *o.levels), err);
         if (o.n_levels < 0) goto end;
     }
-    if (!m || (a->loop == 0 && tl_machine_measure(&limits, m, err) != TL_OK)) goto end;
+    if (!m || tl_kernels_check(&o, err) != TL_OK) goto end;
+    if (a->loop == 0 && tl_machine_measure(&limits, m, err) != TL_OK) goto end;
     if (tl_kernels_measure(&o, a->loop == 0 ? m : NULL, &t, err) != TL_OK) goto end;
     if (t.failed) tl_fail(err, TL_E_MEMORY, "bench: no memory for the table");
     if (a->json) {

@@ -134,8 +134,8 @@ static int run_all(ppl *p, tl_error *err) {
 
 static void print_result(const ppl *p) {
     if (!p->a.json) {
-        printf("perplexity %.4f +/- %.4f (%d window%s of %d, %lld tokens scored)\n", exp(mean(p)), error(p), p->n_chunks,
-               p->n_chunks == 1 ? "" : "s", p->n_ctx, (long long)p->count);
+        printf("perplexity %.4f +/- %.4f (%d window%s of %d, %lld tokens scored)\n", exp(mean(p)), error(p),
+               p->n_chunks, p->n_chunks == 1 ? "" : "s", p->n_ctx, (long long)p->count);
         return;
     }
     tl_buf b = {0};
@@ -162,7 +162,7 @@ static int ppl_main(const tl_cmd *self, int argc, char **argv) {
     char *text = NULL;
     size_t len = 0;
     if (!p.a.file) tl_fail(&err, TL_E_ARGUMENT, "perplexity: -f FILE is missing");
-    else if (tl_cmd_kv(&p.a.model, &err) >= 0) text = read_text(&p, &len, &err);   /* before the model: it may take long */
+    else if (tl_cmd_kv(&p.a.model, &err) >= 0) text = read_text(&p, &len, &err);   /* first: the model may take long */
     if (text) p.m = tl_cmd_open(&p.a.model, path, 0, &err);
     if (p.m && tokenize_text(&p, text, len, &err) == TL_OK) {
         tl_model_info info = tl_model_get_info(p.m);

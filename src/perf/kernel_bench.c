@@ -37,6 +37,7 @@ typedef struct bench {
     char *weights, *act, *scratch;
     float *x, *y;                 /* [MAX_N][MAX_K], [MAX_N][MAX_ROWS] */
     size_t weight_bytes;
+    int dry, n_selected;          /* dry: kernels are only counted */
 } bench;
 
 #define ACT_BYTES ((size_t)MAX_N * MAX_K * 4)
@@ -224,16 +225,23 @@ static int slot_known(const bench *b, int at, size_t slot) {
     return 0;
 }
 
-static void bench_vec(const bench *b, int at, size_t i) {
+/* Is this kernel to be measured now? */
+static int selected(bench *b, const char *name) {
+    if (b->o->filter && !strstr(name, b->o->filter)) return 0;
+    b->n_selected++;
+    return !b->dry;
+}
+
+static void bench_vec(bench *b, int at, size_t i) {
+    char name[64];
+    snprintf(name, sizeof name, "%s_%s", vecs[i].name, b->level);
+    if (!selected(b, name)) return;
     static const int32_t lo[HEADS] = {0}, hi[HEADS] = {TL_KV_PAGE, TL_KV_PAGE, TL_KV_PAGE, TL_KV_PAGE};
     float *state = (float *)(void *)b->scratch;
     tl_attn_args attn = {.q = b->x, .nq = HEADS, .hd = HEAD, .k = b->act, .v = b->act + (64 << 10), .lo = lo, .hi = hi,
                          .m = state + HEADS * TL_KV_PAGE, .s = state + HEADS * TL_KV_PAGE + 16, .acc = b->y,
                          .scratch = state};
     vec_call c = {b, &b->k[at], attn};
-    char name[64];
-    snprintf(name, sizeof name, "%s_%s", vecs[i].name, b->level);
-    if (b->o->filter && !strstr(name, b->o->filter)) return;
     memset(b->scratch, 0, TL_GEMM_SCRATCH(MAX_K));
     memset(b->y, 0, VEC * sizeof *b->y);
     fill_pattern(b->act, 128 << 10);   /* f16 values of 0.008 to 0.1 */
@@ -249,7 +257,7 @@ static void bench_level(bench *b, int at, int level) {
     tl_kernels_init(&b->k[at], level);
     for (int type = 0; type < TL_N_TYPES; type++) {
         const tl_gemm *g = &b->k[at].gemm[type];
-        if (!g->run || (b->o->filter && !strstr(g->name, b->o->filter))) continue;
+        if (!g->run || !selected(b, g->name)) continue;
         int known = 0;   /* one function may serve several types: the name tells them apart */
         for (int i = 0; i < at; i++) known |= !strcmp(b->k[i].gemm[type].name, g->name);
         int block = tl_type_info_get((uint32_t)type)->elems;
@@ -260,8 +268,10 @@ static void bench_level(bench *b, int at, int level) {
         if (!slot_known(b, at, vecs[i].slot)) bench_vec(b, at, i);
 }
 
-static int default_levels(int *levels) {
+static int chosen_levels(const tl_kernel_options *o, int levels[16]) {
     int n = 0;
+    memcpy(levels, o->levels, sizeof o->levels);
+    if (o->n_levels > 0) return o->n_levels;
     for (int i = 0; tl_levels[i].name && n < 16; i++)
         if (!(tl_levels[i].needs & ~tl_cpu_features())) levels[n++] = i;
     return n;
@@ -277,14 +287,24 @@ static size_t streamed_bytes(void) {
     return (size_t)n;
 }
 
+int tl_kernels_check(const tl_kernel_options *o, tl_error *err) {
+    int levels[16], n = chosen_levels(o, levels);
+    bench b = {.o = o, .dry = 1};
+    b.k = tl_alloc_n((size_t)n, sizeof *b.k, "kernel tables", err);
+    if (!b.k) return TL_E_MEMORY;
+    for (int i = 0; i < n; i++) bench_level(&b, i, levels[i]);
+    tl_free(b.k);
+    if (b.n_selected) return TL_OK;
+    return tl_fail(err, TL_E_ARGUMENT, "no kernel has '%s' in its name (tinyllm cpu lists them)",
+                   o->filter ? o->filter : "");
+}
+
 int tl_kernels_measure(const tl_kernel_options *o, const tl_machine *m, tl_table *t, tl_error *err) {
     tl_error own = {0};
-    int levels[16], n = o->n_levels, rows = tl_table_rows(t);
+    int levels[16], n = chosen_levels(o, levels);
     size_t scratch = TL_GEMM_SCRATCH(MAX_K);
     bench b = {.o = o, .m = m, .t = t, .weight_bytes = streamed_bytes()};
     if (!err) err = &own;
-    memcpy(levels, o->levels, sizeof levels);
-    if (n <= 0) n = default_levels(levels);
     b.k = tl_alloc_n((size_t)n, sizeof *b.k, "kernel tables", err);
     b.weights = tl_alloc_big(b.weight_bytes, "weights to measure with", err);
     b.act = tl_alloc_big(ACT_BYTES, "activations to measure with", err);
@@ -294,9 +314,6 @@ int tl_kernels_measure(const tl_kernel_options *o, const tl_machine *m, tl_table
     if (!err->code) {
         for (int i = 0; i < MAX_N * MAX_K; i++) b.x[i] = (float)(i % 31 - 15) / 16;
         for (int i = 0; i < n; i++) bench_level(&b, i, levels[i]);
-        if (tl_table_rows(t) == rows)
-            tl_fail(err, TL_E_ARGUMENT, "no kernel has '%s' in its name (tinyllm cpu lists them)",
-                    o->filter ? o->filter : "");
     }
     tl_free(b.k);
     tl_free_big(b.weights, b.weight_bytes);

@@ -256,8 +256,9 @@ typedef struct tl_kernel_options {
 /* Columns of the table tl_kernels_measure fills, with their number. */
 extern const tl_col tl_kernel_cols[];
 extern const int tl_n_kernel_cols;
-/* Measures with one thread. m: the limits (one thread), NULL: no shares. TL_E_ARGUMENT if no kernel has the filter's
- * text in its name. */
+/* TL_E_ARGUMENT if no kernel has the filter's text in its name. */
+int tl_kernels_check(const tl_kernel_options *o, tl_error *err);
+/* Measures with one thread. m: the limits (one thread), NULL: no shares. */
 int tl_kernels_measure(const tl_kernel_options *o, const tl_machine *m, tl_table *t, tl_error *err);
 
 #endif

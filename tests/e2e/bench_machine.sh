@@ -50,9 +50,8 @@ for list in 0 1,,2 1,x 1, 1,99999 -1 1.5; do
 done
 run bench --machine -t 1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1
 check threads_many refused 2 "more than 16 numbers"
-run bench --kernels no_such_kernel --loop 0.01
-check no_kernel exits 2
-check no_kernel_text err_has "no kernel has 'no_such_kernel' in its name"
+run bench --kernels no_such_kernel
+check no_kernel_before_limits refused 2 "no kernel has 'no_such_kernel' in its name"
 run bench --kernels --cpu scalar,nope
 check no_level refused 2 'no CPU level "nope"'
 run bench --kernels --cpu scalar,
