@@ -69,7 +69,9 @@ void tl_map_close(tl_map *m);
 /* Drops [p, p+n) of a mapping from this process's memory (it stays in the page cache). */
 void tl_map_drop(const tl_map *m, const void *p, size_t n);
 
-/* Reads a whole file or stream into memory the caller frees with tl_free; *n its size; a 0 byte follows the text. */
+/* Reads a whole file or stream into memory the caller frees with tl_free; *n its size; a 0 byte follows the text. Some
+ * streams never end (/dev/zero): more than TL_READ_MAX bytes are refused. */
+#define TL_READ_MAX (512 << 20)
 char *tl_read_file(const char *path, size_t *n, tl_error *err);
 char *tl_read_stream(FILE *f, const char *name, size_t *n, tl_error *err);
 /* Writes path through a temporary file beside it that is renamed when whole: the old file survives any failure. */

@@ -96,7 +96,7 @@ static int check_fit(const run *r, tl_error *err) {
     if (r->n_prompt <= ctx) return TL_OK;
     int64_t room = r->a.n >= 0 ? r->a.n : 256;
     return tl_fail(err, TL_E_CONTEXT,
-                   "the prompt has %d tokens, the context %d; -c %lld would hold it and %lld new ones", r->n_prompt,
+                   "the prompt has %d tokens, the context %d; -c %lld would hold it and %lld more", r->n_prompt,
                    ctx, (long long)(r->n_prompt + room), (long long)room);
 }
 

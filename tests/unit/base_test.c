@@ -253,6 +253,8 @@ static void read_file(void) {
     tl_free(t);
     CHECK(!tl_read_file(in_dir("missing"), &n, &e) && e.code == TL_E_IO && n == 0 && strstr(e.text, "missing"));
     tl_error e2 = {0};
+    tl_error endless = {0};
+    CHECKF(!tl_read_file("/dev/zero", &n, &endless) && endless.code == TL_E_UNSUPPORTED && n == 0, "%s", endless.text);
     CHECK(!tl_read_file(dir, &n, &e2) && e2.code == TL_E_IO && strstr(e2.text, "directory"));
     free(long_text);
 }
