@@ -379,7 +379,7 @@ static void check_faults(void) {
 /* ---- all cases of a kernel ---------------------------------------------------------------------------------------------- */
 
 static const int all_k[] = {32, 64, 96, 256, 288, 512, 576, 640, 768, 896, 1152, 4096, 1, 2, 3, 17, 33, 100};
-static const int all_rows[] = {1, 2, 3, 7, 8, 9, 15, 16, 17, 33};
+static const int all_rows[] = {1, 2, 3, 7, 8, 9, 15, 16, 17, 29, 33};
 static const int all_n[] = {1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 31, 33};
 #define COUNT(a) ((int)(sizeof(a) / sizeof *(a)))
 #define MAX_WORK 600000   /* multiplications of a case */
