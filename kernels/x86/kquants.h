@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
  * kquants.h: the types with blocks of 256, eight times 32. Layout of a packed block of ROWS rows (planes: planes.h);
- * the file's layout is in types/. Packing goes through the codes of 32 elements as bytes. */
+ * the file's layout is in types/. Packing goes through the codes of 32 elements as words. */
 
 /* Elements 32i..32i+31 of q4_k or the low 4 bits of q5_k. */
-static void codes_k4(const uint8_t *qs, int i, uint8_t *c) {
-    for (int l = 0; l < 32; l++) c[l] = qs[i / 2 * 32 + l] >> (i % 2 * 4) & 15;
+static void codes_k4(const uint8_t *qs, int i, uint32_t *c) {
+    for (int g = 0; g < 8; g++) c[g] = load_u32(qs + i / 2 * 32 + 4 * g) >> i % 2 * 4 & 15 * REP4;
 }
 
 /* The 8 scales and minima of q4_k and q5_k. h: d [ROWS] fp16 | dmin [ROWS] fp16 | 3 planes: the 12 bytes as they are in
@@ -31,8 +31,8 @@ INLINE void scales_k4(const uint8_t *p, vf *s, vf *m) {
 #define AT(i) (ROWS * 16 + (i) * ROWS * 16)
 static void pack_q4_k(const uint8_t *src, uint8_t *dst, int r) {
     pack_scales_k4(src, dst, r);
-    for (int i = 0; i < 8; i++) {
-        uint8_t c[32];
+    UNROLL for (int i = 0; i < 8; i++) {
+        uint32_t c[8];
         codes_k4(src + 16, i, c);
         pack_low4(dst + AT(i), r, c);
     }
@@ -51,15 +51,30 @@ INLINE void codes_q4_k(const uint8_t *p, int i, vu *w) { unpack_low4(p + AT(i), 
 #define PANEL_FROM 13
 #include "x86/type.tmpl.h"
 
+/* The upper bits of q5_k and q3_k: bit i of byte 4g+b in the file is that of element 32i + 4g+b, which belongs into bit g of
+ * byte b of plane i. So each b has a square of 8 times 8 bits to be turned; all four are turned at once. */
+INLINE void turn_bits(const uint8_t *src, uint32_t *h) {
+    static const uint32_t lower[] = {0, 0x55555555, 0x33333333, 0, 0x0f0f0f0f};
+    UNROLL for (int g = 0; g < 8; g++) h[g] = load_u32(src + 4 * g);
+    UNROLL for (int s = 4; s; s /= 2)
+        UNROLL for (int g = 0; g < 8; g++) {
+            if (g & s) continue;
+            uint32_t d = (h[g] >> s ^ h[g + s]) & lower[s];
+            h[g] ^= d << s;
+            h[g + s] ^= d;
+        }
+}
+
 /* ---- q5_k: scales and minima as above | 8 times: fifth bits, 1 plane, 4 planes */
 #define AT(i) (ROWS * 16 + (i) * ROWS * 20)
 static void pack_q5_k(const uint8_t *src, uint8_t *dst, int r) {
+    uint32_t high[8];
+    turn_bits(src + 16, high);
     pack_scales_k4(src, dst, r);
-    for (int i = 0; i < 8; i++) {
-        uint8_t c[32];
+    UNROLL for (int i = 0; i < 8; i++) {
+        uint32_t c[8];
         codes_k4(src + 48, i, c);
-        for (int l = 0; l < 32; l++) c[l] |= (uint8_t)((src[16 + l] >> i & 1) << 4);
-        pack_bit5(dst + AT(i), r, c);
+        put_u32(dst + AT(i), 0, r, high[i]);
         pack_low4(dst + AT(i) + VBYTES, r, c);
     }
 }
@@ -85,11 +100,11 @@ INLINE void codes_q5_k(const uint8_t *p, int i, vu *w) {
 static void pack_q6_k(const uint8_t *src, uint8_t *dst, int r) {
     put_u16(dst, r, src + 208);
     for (int j = 0; j < 4; j++) put_u32(dst + ROWS * 2, j, r, load_u32(src + 192 + 4 * j));
-    for (int i = 0; i < 8; i++) {
+    UNROLL for (int i = 0; i < 8; i++) {
         const uint8_t *low = src + i / 4 * 64 + i % 2 * 32, *high = src + 128 + i / 4 * 32;
-        uint8_t c[32];
-        for (int l = 0; l < 32; l++)
-            c[l] = (uint8_t)((low[l] >> (i % 4 / 2 * 4) & 15) | (high[l] >> (i % 4 * 2) & 3) << 4);
+        uint32_t c[8];
+        UNROLL for (int g = 0; g < 8; g++)
+            c[g] = (load_u32(low + 4 * g) >> i % 4 / 2 * 4 & 15 * REP4) | (load_u32(high + 4 * g) >> i % 4 * 2 & 3 * REP4) << 4;
         pack_bits56(dst + AT(i), r, c);
         pack_low4(dst + AT(i) + 2 * VBYTES, r, c);
     }
@@ -119,8 +134,8 @@ INLINE void codes_q6_k(const uint8_t *p, int i, vu *w) {
 #include "x86/type.tmpl.h"
 
 /* Elements 32i..32i+31 of the 2-bit codes of q2_k and q3_k. */
-static void codes_k2(const uint8_t *qs, int i, uint8_t *c) {
-    for (int l = 0; l < 32; l++) c[l] = qs[i / 4 * 32 + l] >> (i % 4 * 2) & 3;
+static void codes_k2(const uint8_t *qs, int i, uint32_t *c) {
+    for (int g = 0; g < 8; g++) c[g] = load_u32(qs + i / 4 * 32 + 4 * g) >> i % 4 * 2 & 3 * REP4;
 }
 
 /* ---- q2_k: d [ROWS] fp16 | dmin [ROWS] fp16 | 16 scales (low nibbles) and minima, 4 planes | 8 times: 2 planes */
@@ -129,8 +144,8 @@ static void pack_q2_k(const uint8_t *src, uint8_t *dst, int r) {
     put_u16(dst, r, src + 80);
     put_u16(dst + ROWS * 2, r, src + 82);
     for (int j = 0; j < 4; j++) put_u32(dst + ROWS * 4, j, r, load_u32(src + 4 * j));
-    for (int i = 0; i < 8; i++) {
-        uint8_t c[32];
+    UNROLL for (int i = 0; i < 8; i++) {
+        uint32_t c[8];
         codes_k2(src + 16, i, c);
         pack_low2(dst + AT(i), r, c);
     }
@@ -161,13 +176,14 @@ INLINE void codes_q2_k(const uint8_t *p, int i, vu *w) { unpack_low2(p + AT(i), 
 /* ---- q3_k: d [ROWS] fp16 | 16 6-bit scales as they are in the file, 3 planes | 8 times: third bits, 1 plane, 2 planes */
 #define AT(i) (ROWS * 14 + (i) * ROWS * 12)
 static void pack_q3_k(const uint8_t *src, uint8_t *dst, int r) {
+    uint32_t high[8];
+    turn_bits(src, high);
     put_u16(dst, r, src + 108);
     for (int j = 0; j < 3; j++) put_u32(dst + ROWS * 2, j, r, load_u32(src + 96 + 4 * j));
-    for (int i = 0; i < 8; i++) {
-        uint8_t c[32];
+    UNROLL for (int i = 0; i < 8; i++) {
+        uint32_t c[8];
         codes_k2(src + 32, i, c);
-        for (int l = 0; l < 32; l++) c[l] |= (uint8_t)((src[l] >> i & 1) << 2);
-        pack_bit3(dst + AT(i), r, c);
+        put_u32(dst + AT(i), 0, r, high[i]);
         pack_low2(dst + AT(i) + VBYTES, r, c);
     }
 }

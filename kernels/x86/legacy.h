@@ -41,19 +41,22 @@ INLINE void codes_q4_1(const uint8_t *p, int i, vu *w) { unpack_low4(p + ROWS * 
 #include "x86/type.tmpl.h"
 
 /* ---- q5_0: d [ROWS] fp16 | fifth bits, 1 plane | 4 planes */
-static void codes_5bit(const uint8_t *high, const uint8_t *low, uint8_t *c) {
-    uint32_t h = load_u32(high);
-    for (int j = 0; j < 16; j++) {
-        c[j] = (uint8_t)((low[j] & 15) | (h >> j & 1) << 4);
-        c[j + 16] = (uint8_t)(low[j] >> 4 | (h >> (j + 16) & 1) << 4);
-    }
+/* The plane of fifth bits of a row whose file has that of element j in bit j: bit 4g+b goes to 8b+g. With bits numbered
+ * in binary this turns five digits by two places, which is four swaps of two digits. */
+INLINE uint32_t swap_bits(uint32_t x, int apart, uint32_t lower) {
+    uint32_t d = (x >> apart ^ x) & lower;
+    return x ^ d ^ d << apart;
+}
+static void put_bit5(uint8_t *dst, int r, uint32_t h) {
+    h = swap_bits(h, 3, 0x0a0a0a0a);    /* digits 0 and 2 */
+    h = swap_bits(h, 6, 0x00cc00cc);    /* 1 and 3 */
+    h = swap_bits(h, 12, 0x0000f0f0);   /* 2 and 4 */
+    put_u32(dst, 0, r, swap_bits(h, 8, 0x0000ff00));   /* 3 and 4 */
 }
 static void pack_q5_0(const uint8_t *src, uint8_t *dst, int r) {
-    uint8_t c[32];
-    codes_5bit(src + 2, src + 6, c);
     put_u16(dst, r, src);
-    pack_bit5(dst + ROWS * 2, r, c);
-    pack_low4(dst + ROWS * 6, r, c);
+    put_bit5(dst + ROWS * 2, r, load_u32(src + 2));
+    for (int g = 0; g < 4; g++) put_u32(dst + ROWS * 6, g, r, load_u32(src + 6 + 4 * g));
 }
 INLINE void scales_q5_0(const uint8_t *p, vf *s, vf *m) { s[0] = load_f16(p); (void)m; }
 INLINE void codes_q5_0(const uint8_t *p, int i, vu *w) {
@@ -74,12 +77,10 @@ INLINE void codes_q5_0(const uint8_t *p, int i, vu *w) {
 
 /* ---- q5_1: d [ROWS] fp16 | m [ROWS] fp16 | fifth bits, 1 plane | 4 planes */
 static void pack_q5_1(const uint8_t *src, uint8_t *dst, int r) {
-    uint8_t c[32];
-    codes_5bit(src + 4, src + 8, c);
     put_u16(dst, r, src);
     put_u16(dst + ROWS * 2, r, src + 2);
-    pack_bit5(dst + ROWS * 4, r, c);
-    pack_low4(dst + ROWS * 8, r, c);
+    put_bit5(dst + ROWS * 4, r, load_u32(src + 4));
+    for (int g = 0; g < 4; g++) put_u32(dst + ROWS * 8, g, r, load_u32(src + 8 + 4 * g));
 }
 INLINE void scales_q5_1(const uint8_t *p, vf *s, vf *m) { s[0] = load_f16(p); m[0] = load_f16(p + ROWS * 2); }
 INLINE void codes_q5_1(const uint8_t *p, int i, vu *w) {

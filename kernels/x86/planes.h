@@ -11,32 +11,25 @@
  *   8 bits   8 planes; plane g: byte b = element 4g+b
  *
  * so that vector g, elements 4g..4g+3 of every row, is a shift and a mask away, with no shuffle. Packing takes 32 codes
- * of one row, one byte each. */
+ * of one row as 8 words: byte b of word g is element 4g+b. */
 #define REP4 0x01010101u
 
 INLINE void put_u16(uint8_t *dst, int r, const uint8_t *src) { memcpy(dst + r * 2, src, 2); }
 INLINE void put_u32(uint8_t *dst, int plane, int r, uint32_t x) { memcpy(dst + plane * VBYTES + r * 4, &x, 4); }
 
-static inline void pack_low4(uint8_t *dst, int r, const uint8_t *c) {
-    for (int g = 0; g < 4; g++)
-        put_u32(dst, g, r, (load_u32(c + 4 * g) & 15 * REP4) | (load_u32(c + 4 * g + 16) & 15 * REP4) << 4);
+static inline void pack_low4(uint8_t *dst, int r, const uint32_t *c) {
+    for (int g = 0; g < 4; g++) put_u32(dst, g, r, (c[g] & 15 * REP4) | (c[g + 4] & 15 * REP4) << 4);
 }
-/* Bit `bit` of the codes; bits `bit` and `bit`+1 of the codes. */
-static inline void pack_1bit(uint8_t *dst, int r, const uint8_t *c, int bit) {
-    uint32_t h = 0;
-    for (int g = 0; g < 8; g++) h |= (load_u32(c + 4 * g) >> bit & REP4) << g;
-    put_u32(dst, 0, r, h);
+/* Bits `bit` and `bit`+1 of the codes. */
+static inline void pack_2bits(uint8_t *dst, int r, const uint32_t *c, int bit) {
+    for (int i = 0; i < 2; i++) {
+        uint32_t h = 0;
+        for (int g = 0; g < 4; g++) h |= (c[4 * i + g] >> bit & 3 * REP4) << 2 * g;
+        put_u32(dst, i, r, h);
+    }
 }
-static inline void pack_2bits(uint8_t *dst, int r, const uint8_t *c, int bit) {
-    uint32_t h[2] = {0, 0};
-    for (int g = 0; g < 8; g++) h[g / 4] |= (load_u32(c + 4 * g) >> bit & 3 * REP4) << g % 4 * 2;
-    put_u32(dst, 0, r, h[0]);
-    put_u32(dst, 1, r, h[1]);
-}
-static inline void pack_bit3(uint8_t *dst, int r, const uint8_t *c) { pack_1bit(dst, r, c, 2); }
-static inline void pack_bit5(uint8_t *dst, int r, const uint8_t *c) { pack_1bit(dst, r, c, 4); }
-static inline void pack_low2(uint8_t *dst, int r, const uint8_t *c) { pack_2bits(dst, r, c, 0); }
-static inline void pack_bits56(uint8_t *dst, int r, const uint8_t *c) { pack_2bits(dst, r, c, 4); }
+static inline void pack_low2(uint8_t *dst, int r, const uint32_t *c) { pack_2bits(dst, r, c, 0); }
+static inline void pack_bits56(uint8_t *dst, int r, const uint32_t *c) { pack_2bits(dst, r, c, 4); }
 
 INLINE void unpack_low4(const uint8_t *p, vu *w) {
     UNROLL for (int g = 0; g < 4; g++) {

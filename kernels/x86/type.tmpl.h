@@ -13,17 +13,20 @@
 
 #define PACKED (ROWS * BYTES)
 #define BLOCKS (ELEMS / 32)
+/* Blocks of a row packed at a time: rows write into the same lines, which have to stay in L1 meanwhile. */
+#define PACK_BLOCKS (16384 / PACKED)
 _Static_assert(PANEL_FROM <= TL_ACT_TILE + 1, "fewer tokens than that are one tile");
 
 static size_t FN(group_bytes, TYPE)(int k) { return ((size_t)k / ELEMS * PACKED + 63) & ~(size_t)63; }
 
 static void FN(pack, TYPE)(const void *src, size_t src_stride, int n, int k, void *dst) {
     if (n < ROWS) memset(dst, 0, FN(group_bytes, TYPE)(k));
-    for (int r = 0; r < n; r++) {
-        const uint8_t *s = (const uint8_t *)src + (size_t)r * src_stride;
-        uint8_t *d = dst;
-        for (int i = 0; i < k; i += ELEMS, s += BYTES, d += PACKED) CAT(pack_, TYPE)(s, d, r);
-    }
+    for (int at = 0, blocks = k / ELEMS; at < blocks; at += PACK_BLOCKS)
+        for (int r = 0; r < n; r++) {
+            const uint8_t *s = (const uint8_t *)src + (size_t)r * src_stride + (size_t)at * BYTES;
+            uint8_t *d = (uint8_t *)dst + (size_t)at * PACKED;
+            for (int i = at; i < at + PACK_BLOCKS && i < blocks; i++, s += BYTES, d += PACKED) CAT(pack_, TYPE)(s, d, r);
+        }
 }
 
 /* A packed group as a panel. */
@@ -109,3 +112,4 @@ static void FN(gemm, TYPE)(const tl_gemm_args *a) {
 #undef PANEL_FROM
 #undef PACKED
 #undef BLOCKS
+#undef PACK_BLOCKS

@@ -63,11 +63,14 @@ void tl_json_num(tl_json *j, const char *key, double v);       /* 10 significant
 void tl_json_bool(tl_json *j, const char *key, int v);
 
 /* Read-only mapping of a file. Errors name the path and say what it is if not a regular file. size 0 is an error. */
-typedef struct tl_map { const uint8_t *p; size_t n; } tl_map;
+typedef struct tl_map { const uint8_t *p; size_t n; int fd; } tl_map;
 int tl_map_open(tl_map *m, const char *path, tl_error *err);
 void tl_map_close(tl_map *m);
 /* Drops [p, p+n) of a mapping from this process's memory (it stays in the page cache). */
 void tl_map_drop(const tl_map *m, const void *p, size_t n);
+/* Copies [p, p+n) of a mapping without touching it: a touch may map megabytes around, which then count as this process's
+ * memory. */
+void tl_map_copy(const tl_map *m, const void *p, size_t n, void *dst);
 
 /* Reads a whole file or stream into memory the caller frees with tl_free; *n its size; a 0 byte follows the text. Some
  * streams never end (/dev/zero): more than TL_READ_MAX bytes are refused. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * map.c: model files in memory, read-only, without copying. */
+ * map.c: model files in memory, read-only, without copying. A file stays open while it is mapped, to copy from. */
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -26,7 +26,7 @@ static int map_fd(tl_map *m, int fd, const char *path, tl_error *err) {
     void *p = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_SHARED, fd, 0);
     if (p == MAP_FAILED) return tl_fail(err, TL_E_IO, "%s: cannot map the file: %s", path, strerror(errno));
     posix_fadvise(fd, 0, 0, POSIX_FADV_SEQUENTIAL);   /* longer read-ahead while weights are packed in file order */
-    *m = (tl_map){p, (size_t)st.st_size};
+    *m = (tl_map){p, (size_t)st.st_size, fd};
     return TL_OK;
 }
 
@@ -35,12 +35,15 @@ int tl_map_open(tl_map *m, const char *path, tl_error *err) {
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);   /* else a pipe without a writer would hang here */
     if (fd < 0) return tl_fail(err, TL_E_IO, "%s: %s", path, strerror(errno));
     int rc = map_fd(m, fd, path, err);
-    close(fd);
+    if (rc) close(fd);
     return rc;
 }
 
 void tl_map_close(tl_map *m) {
-    if (m->p) munmap((void *)m->p, m->n);
+    if (m->p) {
+        munmap((void *)m->p, m->n);
+        close(m->fd);
+    }
     *m = (tl_map){0};
 }
 
@@ -50,4 +53,16 @@ void tl_map_drop(const tl_map *m, const void *p, size_t n) {
     size_t end = begin + n == m->n ? m->n : (begin + n) / page * page;   /* the last page may be partial */
     begin = (begin + page - 1) / page * page;
     if (begin < end) madvise((void *)(m->p + begin), end - begin, MADV_DONTNEED);
+}
+
+void tl_map_copy(const tl_map *m, const void *p, size_t n, void *dst) {
+    size_t begin = (size_t)((const uint8_t *)p - m->p);
+    for (size_t at = 0; at < n;) {
+        ssize_t got = pread(m->fd, (uint8_t *)dst + at, n - at, (off_t)(begin + at));
+        if (got > 0) at += (size_t)got;
+        else if (got == 0 || errno != EINTR) {   /* what cannot be read: as if there were only the mapping */
+            memcpy((uint8_t *)dst + at, m->p + begin + at, n - at);
+            return;
+        }
+    }
 }

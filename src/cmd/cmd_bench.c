@@ -27,6 +27,7 @@ static const tl_opt options[] = {
     {"--shape", "LIST", TL_OPT_STR, AT(shape), 0, 0,
      "random weights of known shapes, as qwen2.5-0.5b,llama-3.2-1b, or of layers=24,dim=896,ff=4864,heads=14,..."},
     {"--type", "LIST", TL_OPT_STR, AT(type), 0, 0, "types of --shape, as q4_k_m,q8_0; default q4_k_m"},
+    {"--no-pack", NULL, TL_OPT_FLAG, AT(no_pack), 0, 0, TL_NO_PACK_HELP},
     {"--no-limits", NULL, TL_OPT_FLAG, AT(no_limits), 0, 0, "do not measure what the machine could do at most"},
     {"--machine", NULL, TL_OPT_FLAG, AT(machine), 0, 0, "the machine's limits: read bandwidth and peaks of arithmetic"},
     {"--kernels", NULL, TL_OPT_FLAG, AT(kernels), 0, 0,

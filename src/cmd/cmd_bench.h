@@ -8,7 +8,7 @@
 #include "cmd/cmd.h"
 
 typedef struct tl_bench_args {
-    int machine, kernels, ops, json, csv, no_limits;
+    int machine, kernels, ops, json, csv, no_limits, no_pack;
     const char *threads, *cpu, *prefill, *decode, *depth, *batch, *kv, *shape, *type, *svg;
     int64_t reps;
     double loop;

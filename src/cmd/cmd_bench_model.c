@@ -222,6 +222,7 @@ static void run_level(suite *s, int level) {
     tl_model_options o = tl_model_options_default();
     tl_error err = {0};
     s->level_name = o.cpu = tl_levels[level].name;
+    o.no_pack = s->a->no_pack;
     s->n_threads = s->threads.v[0];
     tl_rss_restart();
     tl_model *m = tl_model_open(s->path, &o, &err);

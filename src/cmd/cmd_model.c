@@ -26,6 +26,7 @@ tl_model *tl_cmd_open(const tl_model_args *args, const char *path, int exact, tl
     o.cpu = args->cpu;
     o.n_threads = (int)args->threads;
     o.exact = exact;
+    o.no_pack = args->no_pack;
     return tl_model_open(path, &o, err);
 }
 

@@ -11,7 +11,11 @@ typedef struct tl_model_args {
     int64_t threads;     /* 0: as many as are useful */
     const char *cpu;     /* NULL: $TINYLLM_CPU, else the best */
     const char *kv;      /* name of a cache type; NULL: f16 */
+    int no_pack;
 } tl_model_args;
+
+#define TL_NO_PACK_HELP \
+    "share the file's pages with other processes; same results, decoding is 3 to 4 times slower"
 
 /* Option rows for a tl_model_args that is field `field` of struct `type`. */
 #define TL_MODEL_OPTS(type, field)                                                                                     \
@@ -20,7 +24,8 @@ typedef struct tl_model_args {
     {"--cpu", "LEVEL", TL_OPT_STR, offsetof(type, field) + offsetof(tl_model_args, cpu), 0, 0,                         \
      "highest CPU level to use (tinyllm cpu lists them); default: $TINYLLM_CPU, else the best"},                       \
     {"--kv", "TYPE", TL_OPT_STR, offsetof(type, field) + offsetof(tl_model_args, kv), 0, 0,                            \
-     "type of the KV cache: f16, f32, q8_0 or q4_0; default f16"}
+     "type of the KV cache: f16, f32, q8_0 or q4_0; default f16"},                                                     \
+    {"--no-pack", NULL, TL_OPT_FLAG, offsetof(type, field) + offsetof(tl_model_args, no_pack), 0, 0, TL_NO_PACK_HELP}
 
 /* TL_KV_TYPE_* of args->kv, or TL_E_ARGUMENT. */
 int tl_cmd_kv(const tl_model_args *args, tl_error *err);

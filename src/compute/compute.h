@@ -23,7 +23,7 @@ void tl_feature_names(tl_buf *out, uint32_t bits);
 /* A matrix [rows][cols] as it is multiplied. */
 typedef struct tl_weight {
     const tl_gemm *gemm;      /* NULL: the model has no such matrix */
-    const void *w;            /* packed groups of gemm->rows rows, or the raw rows */
+    const void *w;            /* packed groups of gemm->rows rows (1: raw rows); NULL: packed whenever they are met */
     int type, rows, cols;
     const uint8_t *raw;       /* rows as they are in the file */
     size_t row_bytes;         /* of a raw row */
@@ -36,6 +36,7 @@ typedef struct tl_team {
     int thread, n_threads;
     int products;             /* products so far in this run: picks the work counter; equal on all threads */
     void *scratch;            /* TL_GEMM_SCRATCH(largest cols) */
+    void *groups;             /* TL_CLAIM_ROWS rows of any matrix that is not packed, as packed groups */
     float *row;               /* [largest cols] */
     void *own_q8;             /* one token of Q8 activations, largest cols */
     float *own_f32;           /* one token of f32 activations, largest cols */

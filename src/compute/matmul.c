@@ -39,17 +39,37 @@ tl_acts tl_acts_prepare(tl_team *t, const tl_prepare *p) {
     return (tl_acts){p->shared_f32, p->shared_q8, p->n, p->k};
 }
 
+/* Rows from row r on, as the kernel reads them. */
+static const void *rows_at(const tl_weight *w, int r) {
+    const tl_gemm *g = w->gemm;
+    return (const uint8_t *)w->w + (g->rows == 1 ? (size_t)r * w->row_bytes : (size_t)(r / g->rows) * g->group_bytes(w->cols));
+}
+
+/* The same for rows [r0, r1) of a matrix that is not packed, at most TL_CLAIM_ROWS: packed into the thread's own memory,
+ * so that the same kernel gives the same bits. Gone with the next call. */
+static const void *pack_rows(const tl_team *t, const tl_weight *w, int r0, int r1) {
+    const tl_gemm *g = w->gemm;
+    uint8_t *to = t->groups;
+    for (int r = r0; r < r1; r += g->rows, to += g->group_bytes(w->cols))
+        g->pack(w->raw + (size_t)r * w->row_bytes, w->row_bytes, r1 - r < g->rows ? r1 - r : g->rows, w->cols, to);
+    return t->groups;
+}
+
 /* Rows [r0, r1) of w, plus bias; y points at the result of row r0 of the first token. */
 static void run_rows(tl_team *t, const tl_acts *x, const tl_weight *w, const float *bias, int r0, int r1, float *y, size_t stride,
                      int add) {
     const tl_gemm *g = w->gemm;
-    size_t skip = g->rows == 1 ? (size_t)r0 * w->row_bytes : (size_t)(r0 / g->rows) * g->group_bytes(w->cols);
     tl_gemm_args a = {
-        .w = (const uint8_t *)w->w + skip, .type = w->type, .k = w->cols, .r0 = 0, .r1 = r1 - r0, .n = x->n,
-        .x = g->act == TL_ACT_F32 ? (const void *)x->f32 : x->q8,
-        .y = y, .y_stride = stride, .add = add, .scratch = t->scratch,
+        .type = w->type, .k = w->cols, .n = x->n, .x = g->act == TL_ACT_F32 ? (const void *)x->f32 : x->q8,
+        .y_stride = stride, .add = add, .scratch = t->scratch,
     };
-    g->run(&a);
+    for (int r = r0, end; r < r1; r = end) {
+        end = w->w || r1 - r < TL_CLAIM_ROWS ? r1 : r + TL_CLAIM_ROWS;
+        a.w = w->w ? rows_at(w, r) : pack_rows(t, w, r, end);
+        a.r1 = end - r;
+        a.y = y + (r - r0);
+        g->run(&a);
+    }
     for (int i = 0; bias && i < x->n; i++) t->k->add(y + (size_t)i * stride, bias + r0, r1 - r0);
 }
 

@@ -23,11 +23,13 @@ static const float *rope_row(const struct tl_session *s, int which, int row) {
 /* Embeddings and the angles' cosines and sines of this thread's rows. */
 static void start_rows(struct tl_session *s, tl_team *t) {
     const tl_hparams *hp = &s->m->hp;
+    const tl_weight *w = &s->m->embd;
     int begin, end, half = hp->n_rot / 2, d = hp->n_embd;
     tl_split(s->n, 1, t->thread, t->n_threads, &begin, &end);
     for (int i = begin; i < end; i++) {
         float *x = s->w.x + (size_t)i * (size_t)d;
-        tl_dequantize(s->m->embd.type, s->m->embd.raw + (size_t)s->token[i] * s->m->embd.row_bytes, x, d);
+        tl_gguf_copy(s->m->gguf, w->raw + (size_t)s->token[i] * w->row_bytes, w->row_bytes, t->row);
+        tl_dequantize(w->type, t->row, x, d);
         if (hp->embd_scale != 1) t->k->scale(x, hp->embd_scale, d);
         for (int r = 0; r < TL_N_ROPES; r++) {
             if (r == TL_ROPE_LOCAL && !hp->window) continue;

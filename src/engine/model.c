@@ -22,6 +22,10 @@ static char *to_text(tl_slice s, tl_error *err) {
 static int load_weights(struct tl_model *m, const tl_model_options *o, const char *path, tl_error *err) {
     int rc = tl_check_model(m, o->exact, path, err);
     if (rc) return rc;
+    if (o->no_pack) {
+        tl_pack_later(m);
+        return TL_OK;
+    }
     return tl_pack(m, tl_threads_for(o->n_threads), o->progress, o->progress_user, err);
 }
 

@@ -53,6 +53,7 @@ static void lay_out(struct tl_session *s, layout *l) {
     for (int i = 0; i < n_threads; i++) {
         tl_team t = {.pool = s->pool, .k = &s->m->k, .thread = i, .n_threads = n_threads};
         t.scratch = take(l, TL_GEMM_SCRATCH(cols), 1);
+        t.groups = take(l, s->m->groups_bytes, 1);
         t.row = take(l, cols, f);
         t.own_q8 = take(l, tl_act_q8_bytes((int)cols, 1), 1);
         t.own_f32 = take(l, cols, f);

@@ -227,3 +227,12 @@ void tl_gguf_free(tl_gguf *g) {
     tl_free(g->path);
     tl_free(f);
 }
+
+static const tl_map *map_of(const tl_gguf *g, const uint8_t *p) {
+    int i = 0;
+    while (p < g->parts[i].map.p || p >= g->parts[i].map.p + g->parts[i].map.n) i++;
+    return &g->parts[i].map;
+}
+
+void tl_gguf_drop(const tl_gguf *g, const uint8_t *p, size_t n) { tl_map_drop(map_of(g, p), p, n); }
+void tl_gguf_copy(const tl_gguf *g, const uint8_t *p, size_t n, void *dst) { tl_map_copy(map_of(g, p), p, n, dst); }

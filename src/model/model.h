@@ -80,6 +80,7 @@ struct tl_model {
     size_t norms_cap, norms_n;
     void *packed;             /* all packed matrices */
     size_t packed_bytes;
+    size_t groups_bytes;      /* of a thread's tl_team.groups; 0: every matrix is packed */
     int max_cols;             /* largest number of columns of any matrix */
     unsigned forms;           /* activation forms (1 << TL_ACT_*) that any matrix wants */
     int64_t n_params, bytes_per_token;
@@ -96,5 +97,7 @@ int tl_bind(struct tl_model *m, int exact, tl_faults *f, tl_error *err);
 int tl_check_model(struct tl_model *m, int exact, const char *path, tl_error *err);
 /* Packs all matrices for the model's level, dropping file pages that are no longer needed. */
 int tl_pack(struct tl_model *m, int n_threads, tl_progress_fn *progress, void *user, tl_error *err);
+/* Instead: leaves them in the file, to be packed whenever they are met. */
+void tl_pack_later(struct tl_model *m);
 
 #endif

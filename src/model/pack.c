@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
  * Weights rewritten once at load into the form the level's kernels read (rows interleaved, see kernels.h), by all threads.
- * The file's pages are dropped from this process as soon as they are packed, so that the model is not resident twice. */
+ * The file's pages are dropped from this process as soon as they are packed, so that the model is not resident twice.
+ * Or not at all: then products pack the rows they meet (compute/matmul.c), and the model stays in the file's pages, which
+ * processes share. */
 #include "model/model.h"
 
 #include <stdatomic.h>
@@ -33,12 +35,8 @@ static void pack_claim(packing *p, int i, int64_t claim) {
         g->pack(w->raw + (size_t)row * w->row_bytes, w->row_bytes, (int)n, w->cols,
                 (uint8_t *)p->m->packed + p->at[i] + (size_t)j * group_bytes);
     }
-    int64_t rows = g1 * g->rows < w->rows ? (g1 - g0) * g->rows : w->rows - g0 * g->rows;
-    const uint8_t *src = w->raw + (size_t)(g0 * g->rows) * w->row_bytes;
-    for (int part = 0; part < p->m->gguf->n_parts; part++) {
-        const tl_map *map = &p->m->gguf->parts[part].map;
-        if (src >= map->p && src < map->p + map->n) tl_map_drop(map, src, (size_t)rows * w->row_bytes);
-    }
+    int64_t begin = g0 * g->rows, end = g1 * g->rows < w->rows ? g1 * g->rows : w->rows;
+    tl_gguf_drop(p->m->gguf, w->raw + (size_t)begin * w->row_bytes, (size_t)(end - begin) * w->row_bytes);
 }
 
 static void pack_thread(void *arg, int thread, int n_threads) {
@@ -52,14 +50,34 @@ static void pack_thread(void *arg, int thread, int n_threads) {
     }
 }
 
-static void collect(packing *p, tl_weight *w) {
-    if (!w->gemm || !w->gemm->pack) return;
+static void collect(void *arg, tl_weight *w) {
+    packing *p = arg;
     int i = p->n++;
     p->w[i] = w;
     p->at[i] = p->m->packed_bytes;
     p->m->packed_bytes += (size_t)groups_of(w) * w->gemm->group_bytes(w->cols);
     p->first[i + 1] = p->first[i] + (groups_of(w) + PACK_GROUPS - 1) / PACK_GROUPS;
 }
+
+static void leave(void *arg, tl_weight *w) {
+    struct tl_model *m = arg;
+    size_t bytes = (size_t)(TL_CLAIM_ROWS / w->gemm->rows) * w->gemm->group_bytes(w->cols);
+    if (bytes > m->groups_bytes) m->groups_bytes = bytes;
+    w->w = NULL;
+}
+
+/* Calls fn for each matrix that has a packed form. */
+static void for_each(struct tl_model *m, void (*fn)(void *arg, tl_weight *w), void *arg) {
+    for (int i = 0; i < m->hp.n_layers; i++) {
+        tl_layer *l = &m->layers[i];
+        tl_weight *w[] = {&l->q, &l->k, &l->v, &l->o, &l->gate, &l->up, &l->down};
+        for (size_t j = 0; j < sizeof w / sizeof *w; j++)
+            if (w[j]->gemm->pack) fn(arg, w[j]);
+    }
+    if (m->head.gemm->pack) fn(arg, &m->head);
+}
+
+void tl_pack_later(struct tl_model *m) { for_each(m, leave, m); }
 
 int tl_pack(struct tl_model *m, int n_threads, tl_progress_fn *progress, void *user, tl_error *err) {
     size_t most = (size_t)m->hp.n_layers * 7 + 1;
@@ -69,12 +87,7 @@ int tl_pack(struct tl_model *m, int n_threads, tl_progress_fn *progress, void *u
     p.first = tl_alloc_n(most + 1, sizeof *p.first, "packing", err);
     int rc = p.w && p.at && p.first ? TL_OK : TL_E_MEMORY;
     if (!rc) {
-        for (int i = 0; i < m->hp.n_layers; i++) {
-            tl_layer *l = &m->layers[i];
-            tl_weight *w[] = {&l->q, &l->k, &l->v, &l->o, &l->gate, &l->up, &l->down};
-            for (size_t j = 0; j < sizeof w / sizeof *w; j++) collect(&p, w[j]);
-        }
-        collect(&p, &m->head);
+        for_each(m, collect, &p);
         if (p.n && !(m->packed = tl_alloc_big(m->packed_bytes, "packed weights", err))) rc = TL_E_MEMORY;
     }
     if (!rc && p.n) {

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# Logits of tiny quantized models have the same bits for every thread count and chunk size, at every level; and levels
+# Logits of tiny quantized models have the same bits for every thread count and chunk size, packed or not, at every level; and levels
 # agree closely with the exact path. Models come from tools/mkmodel.
 dir=$(mktemp -d) && trap 'rm -rf "$dir"' EXIT
 mk=${BUILD:-build}/tools/mkmodel
@@ -17,10 +17,10 @@ for type in f32 f16 bf16 q4_0 q4_1 q5_0 q5_1 q8_0 q2_k q3_k q4_k q5_k q6_k iq4_n
     bad=
     for level in $levels; do
         "$TINYLLM" logits "$dir/m" --ids "$ids" --cpu $level -t 1 --out "$dir/ref" 2>"$dir/err" || { bad="$level: $(head -1 "$dir/err")"; break; }
-        for run in "1 1" "2 3" "3 0" "2 7"; do
+        for run in "1 1" "2 3" "3 0" "2 7" "2 1 --no-pack" "1 18 --no-pack"; do
             set -- $run
-            "$TINYLLM" logits "$dir/m" --ids "$ids" --cpu $level -t $1 --chunk $2 --out "$dir/got" 2>"$dir/err" &&
-                cmp -s "$dir/ref" "$dir/got" || bad="$bad $level: $1 threads chunk $2 differs;"
+            "$TINYLLM" logits "$dir/m" --ids "$ids" --cpu $level -t $1 --chunk $2 $3 --out "$dir/got" 2>"$dir/err" &&
+                cmp -s "$dir/ref" "$dir/got" || bad="$bad $level: $1 threads chunk $2 $3 differs;"
         done
     done
     [ -z "$bad" ] && echo "ok invariance $arch $type" || echo "FAIL invariance $arch $type: $bad"

@@ -190,7 +190,7 @@ static void put(const char *name, const char *text) {
 }
 
 static int map_error(const char *path, const char *says) {
-    tl_map m = {(const uint8_t *)"", 1};
+    tl_map m = {(const uint8_t *)"", 1, -1};
     tl_error e = {0};
     int rc = tl_map_open(&m, path, &e);
     CHECKF(rc < 0 && rc == e.code && strstr(e.text, path) && strstr(e.text, says), "%s: %d %s", path, rc, e.text);
@@ -226,6 +226,10 @@ static void map_drop(void) {
         for (size_t b = a; b <= n; b += 1111) tl_map_drop(&m, m.p + a, b - a);
     tl_map_drop(&m, m.p, m.n);
     CHECK(m.n == n && memcmp(m.p, text, n) == 0); /* dropping never changes content */
+    char *copy = calloc(1, n);
+    tl_map_copy(&m, m.p + 4000, n - 4001, copy);
+    CHECK(memcmp(copy, text + 4000, n - 4001) == 0 && copy[n - 4001] == 0);
+    free(copy);
     tl_map_close(&m);
     free(text);
 }

@@ -3,6 +3,7 @@
  * (tests/data/arch: tiny random models; more of them below the shared folder), and the promises of tinyllm.h about
  * threads, pieces, sequences and errors. */
 #include "test.h"
+#include "bench/shape.h"
 #include "tinyllm.h"
 
 #include <math.h>
@@ -208,6 +209,39 @@ static void bits_equal_for_threads_and_chunks(void) {
 }
 
 /* Two sequences whose rows alternate in one batch give the bits they give alone. */
+/* Without packing, for types with blocks of 32, of 256 and none, one token and many, and rows that end within a group. */
+static void bits_equal_without_packing(void) {
+    static const char *const types[] = {"q4_k_m", "q5_k_m", "q3_k_m", "q4_0", "q5_0", "q8_0", "iq4_nl", "f16"};
+    int32_t ids[19];
+    for (int i = 0; i < 19; i++) ids[i] = i * 7;
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
+        tl_error err = {0};
+        tl_shape s;
+        tl_memfile f = {0};
+        CHECK(tl_shape_parse("layers=2,dim=256,ff=768,heads=4,kv=2,vocab=203,tied=1", &s, &err) == TL_OK);
+        if (tl_memfile_open(&f, &err) == TL_OK) tl_shape_write(&s, types[i], f.f, &err);
+        CHECKF(!err.code, "%s: %s", types[i], err.text);
+        tl_model_options o = tl_model_options_default();
+        o.no_pack = 1;
+        tl_model *packed = open_model(f.path, 0, NULL), *raw = tl_model_open(f.path, &o, &err);
+        if (packed && raw) {
+            float *ref = logits_of(packed, ids, 19, 19, TL_KV_TYPE_F16, 1);
+            for (int chunk = 1; chunk <= 19; chunk += 6)
+                for (int threads = 1; threads <= 2; threads++) {
+                    float *got = logits_of(raw, ids, 19, chunk, TL_KV_TYPE_F16, threads);
+                    CHECKF(!memcmp(ref, got, 19 * 203 * sizeof *ref), "%s: %d threads, chunk %d: bits differ", types[i],
+                           threads, chunk);
+                    free(got);
+                }
+            free(ref);
+        }
+        CHECKF(raw, "%s", err.text);
+        tl_model_free(packed);
+        tl_model_free(raw);
+        tl_memfile_close(&f);
+    }
+}
+
 static void sequences_do_not_touch(void) {
     golden g;
     CHECK(load_golden("gemma3", &g));
@@ -338,6 +372,7 @@ int main(void) {
     RUN(golden_llama), RUN(golden_llama_tied), RUN(golden_llama_headdim), RUN(golden_llama3_rope);
     RUN(golden_llama_linear), RUN(golden_qwen2), RUN(golden_qwen3), RUN(golden_gemma3);
     RUN(bits_equal_for_threads_and_chunks);
+    RUN(bits_equal_without_packing);
     RUN(sequences_do_not_touch);
     RUN(long_context_bits);
     RUN(wrong_use_is_an_error);
