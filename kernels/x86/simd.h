@@ -122,14 +122,13 @@ INLINE __m256i pair_16(vu w, const int8_t *a, int bits) {
 }
 INLINE void dot_tokens(vi *isum, const vu *w, int n, const int8_t *a, int T, int bits) {
     const int step = bits == 4 ? 8 : bits == 5 ? 4 : bits == 6 ? 2 : 1;
-    UNROLL for (int t = 0; t < T; t++) {
-        __m256i sum = _mm256_setzero_si256();
-        UNROLL for (int g = 0; g < n; g++) {
-            __m256i pair = pair_16(w[g], a + 32 * t + 4 * g, bits);
-            sum = g % step ? _mm256_add_epi16(sum, pair) : pair;
-            if (g % step == step - 1 || g == n - 1) isum[t] += (vi)_mm256_madd_epi16(sum, _mm256_set1_epi16(1));
+    UNROLL for (int g = 0; g < n; g += step)
+        UNROLL for (int t = 0; t < T; t++) {
+            __m256i sum = pair_16(w[g], a + 32 * t + 4 * g, bits);
+            for (int i = g + 1; i < g + step && i < n; i++)
+                sum = _mm256_add_epi16(sum, pair_16(w[i], a + 32 * t + 4 * i, bits));
+            isum[t] += (vi)_mm256_madd_epi16(sum, _mm256_set1_epi16(1));
         }
-    }
 }
 
 #endif
