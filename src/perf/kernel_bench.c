@@ -193,8 +193,8 @@ static void bench_product(const bench *b, const tl_kernels *k, int type, int row
 
 /* ---- vector operations ------------------------------------------------------------------------------------------ */
 
-typedef struct vec_call { const bench *b; const tl_kernels *k; tl_attn_args attn; } vec_call;
-enum { VEC = 2048, ROPE = 64, HEADS = 4, HEAD = 64 };
+typedef struct vec_call { const bench *b; const tl_kernels *k; } vec_call;
+enum { VEC = 2048, ROPE = 64 };
 
 static void call_quantize(void *p) { vec_call *c = p; c->k->quantize_q8(c->b->x, VEC, c->b->act, 1, 0); }
 static void call_norm(void *p) { vec_call *c = p; c->k->rms_norm(c->b->y, c->b->x, c->b->x, VEC, 1e-5f); }
@@ -203,7 +203,6 @@ static void call_silu(void *p) { vec_call *c = p; c->k->silu_mul(c->b->y, c->b->
 static void call_gelu(void *p) { vec_call *c = p; c->k->gelu_mul(c->b->y, c->b->x, VEC); }
 static void call_rope(void *p) { vec_call *c = p; c->k->rope(c->b->y, c->b->x, ROPE, TL_ROPE_NEOX); }
 static void call_sum_exp(void *p) { vec_call *c = p; c->b->y[0] = (float)c->k->log_sum_exp(c->b->x, VEC); }
-static void call_attn(void *p) { vec_call *c = p; c->k->kv[TL_KV_F16].attn(&c->attn); }
 
 #define SLOT(member) offsetof(tl_kernels, member)
 static const struct { const char *name; void (*call)(void *); size_t slot; int n; double bytes, macs; } vecs[] = {
@@ -214,8 +213,6 @@ static const struct { const char *name; void (*call)(void *); size_t slot; int n
     {"gelu_mul", call_gelu, SLOT(gelu_mul), VEC, VEC * 12, 0},
     {"rope", call_rope, SLOT(rope), ROPE, ROPE * 12, 0},
     {"log_sum_exp", call_sum_exp, SLOT(log_sum_exp), VEC, VEC * 4, 0},
-    {"attn_f16", call_attn, SLOT(kv[TL_KV_F16].attn), HEAD, 2.0 * HEAD * TL_KV_PAGE * 2,
-     2.0 * HEADS * HEAD * TL_KV_PAGE},
 };
 
 /* Did one of the levels before have the same function in the slot? All slots compared are pointers to functions. */
@@ -236,18 +233,57 @@ static void bench_vec(bench *b, int at, size_t i) {
     char name[64];
     snprintf(name, sizeof name, "%s_%s", vecs[i].name, b->level);
     if (!selected(b, name)) return;
-    static const int32_t lo[HEADS] = {0}, hi[HEADS] = {TL_KV_PAGE, TL_KV_PAGE, TL_KV_PAGE, TL_KV_PAGE};
-    float *state = (float *)(void *)b->scratch;
-    tl_attn_args attn = {.q = b->x, .nq = HEADS, .hd = HEAD, .k = b->act, .v = b->act + (64 << 10), .lo = lo, .hi = hi,
-                         .m = state + HEADS * TL_KV_PAGE, .s = state + HEADS * TL_KV_PAGE + 16, .acc = b->y,
-                         .scratch = state};
-    vec_call c = {b, &b->k[at], attn};
-    memset(b->scratch, 0, TL_GEMM_SCRATCH(MAX_K));
-    memset(b->y, 0, VEC * sizeof *b->y);
-    fill_pattern(b->act, 128 << 10);   /* f16 values of 0.008 to 0.1 */
-    task t = {.kernel = name, .op = "vec", .k = vecs[i].n, .n = vecs[i].call == call_attn ? HEADS : 1,
-              .bytes = vecs[i].bytes, .macs = vecs[i].macs, .calls = 1, .act = -1, .call = vecs[i].call, .arg = &c};
+    vec_call c = {b, &b->k[at]};
+    task t = {.kernel = name, .op = "vec", .k = vecs[i].n, .n = 1, .bytes = vecs[i].bytes, .macs = vecs[i].macs,
+              .calls = 1, .act = -1, .call = vecs[i].call, .arg = &c};
     measure_row(b, &t);
+}
+
+/* ---- attention -------------------------------------------------------------------------------------------------- */
+
+/* Queries that share a kv head: while one token is decoded, and of 16 prompt tokens with 3 heads each. */
+static const int queries[] = {1, 2, 3, 4, 48};
+static const int head_sizes[] = {64, 128};
+enum { MAX_QUERIES = 48, MAX_HEAD = 128, ATTN_PART = 128 << 10 };   /* part of b->act: K, V or the queries */
+
+typedef struct attn_call { void (*attn)(const tl_attn_args *); tl_attn_args a; } attn_call;
+
+static void call_attn(void *p) { attn_call *c = p; c->attn(&c->a); }
+
+/* A page and queries as the cache's own functions write them. The queries have been here before: their maximum stays. */
+static void fill_attn(const bench *b, const tl_kv_ops *ops, int hd) {
+    char *q = b->act + 2 * ATTN_PART;
+    for (int p = 0; p < TL_KV_PAGE; p++) {
+        ops->put_k(b->act, b->x + p * hd, hd, p);
+        ops->put_v(b->act + ATTN_PART, b->x + p * hd, hd, p);
+    }
+    for (int d = 0; d < hd; d++) b->y[d] = b->x[d] / sqrtf((float)hd);
+    for (int i = 0; i < MAX_QUERIES; i++) ops->put_q(q + (size_t)(i * hd) * sizeof(float), b->y, hd);
+    memset(b->y, 0, (MAX_QUERIES * (MAX_HEAD + 2)) * sizeof *b->y);
+}
+
+static void bench_attn(bench *b, int at, int kv) {
+    const tl_kv_ops *ops = &b->k[at].kv[kv];
+    static int32_t lo[MAX_QUERIES], hi[MAX_QUERIES];
+    char name[64];
+    snprintf(name, sizeof name, "attn_%s_%s", ops->name, b->level);
+    if (!selected(b, name)) return;
+    for (int i = 0; i < MAX_QUERIES; i++) hi[i] = TL_KV_PAGE;
+    for (size_t h = 0; h < sizeof head_sizes / sizeof *head_sizes; h++) {
+        const int hd = head_sizes[h];
+        float *acc = b->y, *m = acc + MAX_QUERIES * MAX_HEAD;
+        fill_attn(b, ops, hd);
+        for (size_t i = 0; i < sizeof queries / sizeof *queries; i++) {
+            attn_call c = {ops->attn, {.q = b->act + 2 * ATTN_PART, .nq = queries[i], .hd = hd, .k = b->act,
+                                       .v = b->act + ATTN_PART, .lo = lo, .hi = hi, .m = m, .s = m + MAX_QUERIES,
+                                       .acc = acc, .scratch = (float *)(void *)b->scratch}};
+            task t = {.kernel = name, .type = ops->name, .op = "attn", .weights = "cache", .rows = TL_KV_PAGE, .k = hd,
+                      .n = queries[i], .bytes = 2.0 * (double)tl_kv_page_bytes(ops, hd),
+                      .macs = 2.0 * queries[i] * hd * TL_KV_PAGE, .calls = 1,
+                      .act = ops->elems > 1 ? -1 : TL_ACT_F32, .call = call_attn, .arg = &c};
+            measure_row(b, &t);
+        }
+    }
 }
 
 /* ---- all of it -------------------------------------------------------------------------------------------------- */
@@ -266,6 +302,8 @@ static void bench_level(bench *b, int at, int level) {
     }
     for (size_t i = 0; i < sizeof vecs / sizeof *vecs; i++)
         if (!slot_known(b, at, vecs[i].slot)) bench_vec(b, at, i);
+    for (int kv = 0; kv < TL_N_KV; kv++)
+        if (!slot_known(b, at, SLOT(kv[0].attn) + (size_t)kv * sizeof(tl_kv_ops))) bench_attn(b, at, kv);
 }
 
 static int chosen_levels(const tl_kernel_options *o, int levels[16]) {

@@ -36,6 +36,15 @@ check product_text done_well
 check gemv has_line '^tl_gemm_q8_0_scalar  *gemv  *8192  *2048  *1  *dram  *[0-9]'
 check gemm has_line '^tl_gemm_q8_0_scalar  *gemm  *576  *576  *512  *cache  *[0-9]'
 
+run bench --kernels attn_q8_0 --csv --loop 0.01 --cpu scalar
+check attention done_well
+for n in 1 2 3 4 48; do
+    for size in 64 128; do
+        check "attention_${size}_$n" has_line "^attn_q8_0_scalar,scalar,q8_0,attn,64,$size,$n,cache,[0-9]"
+    done
+done
+check attention_rows eval '[ "$(wc -l <"$tmp/out")" = 11 ]'
+
 run bench
 check no_mode refused 2 "choose one of"
 run bench --machine --kernels
