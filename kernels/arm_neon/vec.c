@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#define LEVEL neon
 #define W 4
 #define QB 6
 #define PV 4
@@ -96,6 +97,4 @@ INLINE vi dot_32(const vu *k, const int8_t *q, int32_t sum, int bits) {
     return (vi)vpaddq_s32(lo, hi) - (bits == 8 ? 0 : 8 * sum);
 }
 
-#define FILL tl_fill_neon_vec
-#define LEVEL_NAME "neon"
 #include "vec/fill.tmpl.h"

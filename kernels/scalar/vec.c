@@ -30,7 +30,7 @@ static float quantize_block(const float *x, int8_t *q, int16_t *s) {
     return amax / 127.0f;
 }
 
-static void quantize_q8(const float *x, int k, void *act, int n, int t) {
+static void quantize_q8_scalar(const float *x, int k, void *act, int n, int t) {
     const int tile = t / TL_ACT_TILE, tn = tl_act_tile_n(n, tile), at = t % TL_ACT_TILE;
     uint8_t *block = (uint8_t *)act + tl_act_tile_at(k, tile);
     for (int b = 0; b < k / 32; b++, x += 32, block += tn * TL_ACT_Q8_BYTES) {
@@ -43,40 +43,40 @@ static void quantize_q8(const float *x, int k, void *act, int n, int t) {
 
 /* ---- element-wise ------------------------------------------------------------------------------------------------ */
 
-static float dot_f32(const float *a, const float *b, int n) {
+static float dot_f32_scalar(const float *a, const float *b, int n) {
     double s = 0;
     for (int i = 0; i < n; i++) s += (double)a[i] * b[i];
     return (float)s;
 }
 
-static void rms_norm(float *y, const float *x, const float *w, int n, float eps) {
+static void rms_norm_scalar(float *y, const float *x, const float *w, int n, float eps) {
     double s = 0;
     for (int i = 0; i < n; i++) s += (double)x[i] * x[i];
     const float r = (float)(1 / sqrt(s / n + eps));
     for (int i = 0; i < n; i++) y[i] = w ? x[i] * r * w[i] : x[i] * r;
 }
 
-static void add(float *y, const float *x, int n) {
+static void add_scalar(float *y, const float *x, int n) {
     for (int i = 0; i < n; i++) y[i] += x[i];
 }
 
-static void scale(float *y, float a, int n) {
+static void scale_scalar(float *y, float a, int n) {
     for (int i = 0; i < n; i++) y[i] *= a;
 }
 
-static void silu_mul(float *y, const float *u, int n) {
+static void silu_mul_scalar(float *y, const float *u, int n) {
     for (int i = 0; i < n; i++) y[i] = y[i] / (1 + expf(-y[i])) * u[i];
 }
 
 /* 0.5 y (1 + tanh z) = y / (1 + exp(-2z)), z = sqrt(2/pi) (y + 0.044715 y^3): the second form does not cancel. */
-static void gelu_mul(float *y, const float *u, int n) {
+static void gelu_mul_scalar(float *y, const float *u, int n) {
     for (int i = 0; i < n; i++) {
         const float z2 = 1.5957691216f * y[i] * (1 + 0.044715f * y[i] * y[i]);
         y[i] = y[i] / (1 + expf(-z2)) * u[i];
     }
 }
 
-static void rope(float *x, const float *cs, int n_rot, int kind) {
+static void rope_scalar(float *x, const float *cs, int n_rot, int kind) {
     const int step = kind == TL_ROPE_NEOX ? 1 : 2, far = kind == TL_ROPE_NEOX ? n_rot / 2 : 1;
     for (int i = 0; i < n_rot / 2; i++, x += step) {
         const float c = cs[2 * i], s = cs[2 * i + 1], a = x[0], b = x[far];
@@ -85,7 +85,7 @@ static void rope(float *x, const float *cs, int n_rot, int kind) {
     }
 }
 
-static double log_sum_exp(const float *x, int n) {
+static double log_sum_exp_scalar(const float *x, int n) {
     double max = -INFINITY, s = 0;
     for (int i = 0; i < n; i++) {
         if (isnan(x[i])) return NAN;
@@ -98,25 +98,25 @@ static double log_sum_exp(const float *x, int n) {
 
 /* ---- attention --------------------------------------------------------------------------------------------------- */
 
-static void put_k_f16(void *page, const float *k, int hd, int at) {
+static void put_k_f16_scalar(void *page, const float *k, int hd, int at) {
     for (int d = 0; d < hd; d++) ((uint16_t *)page)[d * TL_KV_PAGE + at] = tl_f32_to_f16(k[d]);
 }
 
-static void put_v_f16(void *page, const float *v, int hd, int at) {
+static void put_v_f16_scalar(void *page, const float *v, int hd, int at) {
     for (int d = 0; d < hd; d++) ((uint16_t *)page)[at * hd + d] = tl_f32_to_f16(v[d]);
 }
 
-static void put_k_f32(void *page, const float *k, int hd, int at) {
+static void put_k_f32_scalar(void *page, const float *k, int hd, int at) {
     for (int d = 0; d < hd; d++) ((float *)page)[d * TL_KV_PAGE + at] = k[d];
 }
 
-static void put_v_f32(void *page, const float *v, int hd, int at) {
+static void put_v_f32_scalar(void *page, const float *v, int hd, int at) {
     memcpy((float *)page + at * hd, v, (size_t)hd * sizeof *v);
 }
 
-static void put_q_f32(void *dst, const float *q, int hd) { memcpy(dst, q, (size_t)hd * sizeof *q); }
+static void put_q_f32_scalar(void *dst, const float *q, int hd) { memcpy(dst, q, (size_t)hd * sizeof *q); }
 
-static void put_q_q8(void *dst, const float *q, int hd) {
+static void put_q_q8_scalar(void *dst, const float *q, int hd) {
     tl_kv_query *x = dst;
     for (int b = 0; b < hd / 32; b++) {
         int16_t s[2];
@@ -141,8 +141,8 @@ static float quantize_q4_0(const float *x, int8_t *q) {
     return d;
 }
 
-static void put_quantized(void *page, const float *x, int hd, int at, int bits,
-                          void (*store)(void *page, int section, int at, const int8_t *q, float scale, int bits)) {
+static void put_codes(void *page, const float *x, int hd, int at, int bits,
+                      void (*store)(void *page, int section, int at, const int8_t *q, float scale, int bits)) {
     for (int b = 0; b < hd / 32; b++) {
         int8_t q[32];
         int16_t s[2];
@@ -151,10 +151,10 @@ static void put_quantized(void *page, const float *x, int hd, int at, int bits,
     }
 }
 
-static void put_k_q8_0(void *page, const float *k, int hd, int at) { put_quantized(page, k, hd, at, 8, tl_kv_store_k); }
-static void put_v_q8_0(void *page, const float *v, int hd, int at) { put_quantized(page, v, hd, at, 8, tl_kv_store_v); }
-static void put_k_q4_0(void *page, const float *k, int hd, int at) { put_quantized(page, k, hd, at, 4, tl_kv_store_k); }
-static void put_v_q4_0(void *page, const float *v, int hd, int at) { put_quantized(page, v, hd, at, 4, tl_kv_store_v); }
+static void put_k_q8_0_scalar(void *page, const float *k, int hd, int at) { put_codes(page, k, hd, at, 8, tl_kv_store_k); }
+static void put_v_q8_0_scalar(void *page, const float *v, int hd, int at) { put_codes(page, v, hd, at, 8, tl_kv_store_v); }
+static void put_k_q4_0_scalar(void *page, const float *k, int hd, int at) { put_codes(page, k, hd, at, 4, tl_kv_store_k); }
+static void put_v_q4_0_scalar(void *page, const float *v, int hd, int at) { put_codes(page, v, hd, at, 4, tl_kv_store_v); }
 
 static int is_quantized(int kv) { return kv == TL_KV_Q8_0 || kv == TL_KV_Q4_0; }
 
@@ -250,16 +250,16 @@ static void attn(const tl_attn_args *a, int kv) {
         }
 }
 
-static void attn_f16(const tl_attn_args *a) { attn(a, TL_KV_F16); }
-static void attn_f32(const tl_attn_args *a) { attn(a, TL_KV_F32); }
-static void attn_q8_0(const tl_attn_args *a) { attn(a, TL_KV_Q8_0); }
-static void attn_q4_0(const tl_attn_args *a) { attn(a, TL_KV_Q4_0); }
+static void attn_f16_scalar(const tl_attn_args *a) { attn(a, TL_KV_F16); }
+static void attn_f32_scalar(const tl_attn_args *a) { attn(a, TL_KV_F32); }
+static void attn_q8_0_scalar(const tl_attn_args *a) { attn(a, TL_KV_Q8_0); }
+static void attn_q4_0_scalar(const tl_attn_args *a) { attn(a, TL_KV_Q4_0); }
 
-static void attn_finish(float *out, const float *acc, float s, int hd) {
+static void attn_finish_scalar(float *out, const float *acc, float s, int hd) {
     for (int d = 0; d < hd; d++) out[d] = s == 0 ? 0 : acc[d] / s;
 }
 
-static void attn_merge(float *am, float *as, float *aacc, float bm, float bs, const float *bacc, int hd) {
+static void attn_merge_scalar(float *am, float *as, float *aacc, float bm, float bs, const float *bacc, int hd) {
     const float m = fmaxf(*am, bm), keep = expf(*am - reference(m)), take = expf(bm - reference(m));
     for (int d = 0; d < hd; d++) aacc[d] = aacc[d] * keep + bacc[d] * take;
     *as = *as * keep + bs * take;
@@ -267,19 +267,19 @@ static void attn_merge(float *am, float *as, float *aacc, float bm, float bs, co
 }
 
 void tl_scalar_fill_vec(tl_kernels *k) {
-    k->quantize_q8 = quantize_q8;
-    k->dot_f32 = dot_f32;
-    k->rms_norm = rms_norm;
-    k->add = add;
-    k->scale = scale;
-    k->silu_mul = silu_mul;
-    k->gelu_mul = gelu_mul;
-    k->rope = rope;
-    k->log_sum_exp = log_sum_exp;
-    k->attn_finish = attn_finish;
-    k->attn_merge = attn_merge;
-    k->kv[TL_KV_F16] = (tl_kv_ops){"f16", 1, 2, put_q_f32, put_k_f16, put_v_f16, attn_f16};
-    k->kv[TL_KV_F32] = (tl_kv_ops){"f32", 1, 4, put_q_f32, put_k_f32, put_v_f32, attn_f32};
-    k->kv[TL_KV_Q8_0] = (tl_kv_ops){"q8_0", 32, 34, put_q_q8, put_k_q8_0, put_v_q8_0, attn_q8_0};
-    k->kv[TL_KV_Q4_0] = (tl_kv_ops){"q4_0", 32, 18, put_q_q8, put_k_q4_0, put_v_q4_0, attn_q4_0};
+    k->quantize_q8 = quantize_q8_scalar;
+    k->dot_f32 = dot_f32_scalar;
+    k->rms_norm = rms_norm_scalar;
+    k->add = add_scalar;
+    k->scale = scale_scalar;
+    k->silu_mul = silu_mul_scalar;
+    k->gelu_mul = gelu_mul_scalar;
+    k->rope = rope_scalar;
+    k->log_sum_exp = log_sum_exp_scalar;
+    k->attn_finish = attn_finish_scalar;
+    k->attn_merge = attn_merge_scalar;
+    k->kv[TL_KV_F16] = (tl_kv_ops){"f16", 1, 2, put_q_f32_scalar, put_k_f16_scalar, put_v_f16_scalar, attn_f16_scalar};
+    k->kv[TL_KV_F32] = (tl_kv_ops){"f32", 1, 4, put_q_f32_scalar, put_k_f32_scalar, put_v_f32_scalar, attn_f32_scalar};
+    k->kv[TL_KV_Q8_0] = (tl_kv_ops){"q8_0", 32, 34, put_q_q8_scalar, put_k_q8_0_scalar, put_v_q8_0_scalar, attn_q8_0_scalar};
+    k->kv[TL_KV_Q4_0] = (tl_kv_ops){"q4_0", 32, 18, put_q_q8_scalar, put_k_q4_0_scalar, put_v_q4_0_scalar, attn_q4_0_scalar};
 }

@@ -76,7 +76,7 @@ INLINE float reference(float m) { return m == -INFINITY ? 0 : m; }
 
 /* Turns the scores of query i into weights and moves its m, s and acc to the new maximum. A NaN score that the maximum
  * loses is still in the weights, and so in s and acc. */
-static void weights(const tl_attn_args *a, int i) {
+static void FN(attn_weights)(const tl_attn_args *a, int i) {
     static const int32_t lanes[16] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
     enum { N = TL_KV_PAGE / W };
     float *w = a->scratch + i * TL_KV_PAGE, *acc = a->acc + i * a->hd;
@@ -115,7 +115,7 @@ INLINE void attn_block(const tl_attn_args *a, int i, int nq, int kv) {
     if (kv == TL_KV_Q8_0 || kv == TL_KV_Q4_0) scores_q(q, a->k, ahead, a->hd, w, nq, kv == TL_KV_Q8_0 ? 8 : 4);
     else scores(q, a->k, ahead, a->hd, w, nq, kv);
     for (int j = 0; j < nq; j++) {
-        weights(a, i + j);
+        FN(attn_weights)(a, i + j);
         if (a->lo[i + j] > lo) lo = a->lo[i + j];
         if (a->hi[i + j] < hi) hi = a->hi[i + j];
     }

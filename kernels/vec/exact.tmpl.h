@@ -45,7 +45,7 @@ static const float *row_f32(const tl_gemm_args *a, int r) {
     return dst;
 }
 
-static void gemm_f32(const tl_gemm_args *a) {
+static void FN(tl_gemm_f32)(const tl_gemm_args *a) {
     for (int r = a->r0; r < a->r1; r++) {
         const float *w = row_f32(a, r), *x = a->x;
         for (int t = 0; t < a->n; t += 4, x += (size_t)a->k * 4) {

@@ -3,12 +3,12 @@
  * kv.tmpl.h: attention's functions besides the walk over a page (attn.tmpl.h): finishing and merging states, and
  * writing queries and positions in the form of each cache type. */
 
-static void attn_finish(float *out, const float *acc, float s, int hd) {
+static void FN(attn_finish)(float *out, const float *acc, float s, int hd) {
     if (s == 0) memset(out, 0, (size_t)hd * sizeof *out);
     else for (int d = 0; d < hd; d += W) st(out + d, ld(acc + d) / set1(s));
 }
 
-static void attn_merge(float *am, float *as, float *aacc, float bm, float bs, const float *bacc, int hd) {
+static void FN(attn_merge)(float *am, float *as, float *aacc, float bm, float bs, const float *bacc, int hd) {
     const float m = fmaxf(*am, bm), ref = reference(m), keep = exp1(*am - ref), take = exp1(bm - ref);
     for (int d = 0; d < hd; d += W) st(aacc + d, vfma(ld(bacc + d), set1(take), ld(aacc + d) * set1(keep)));
     *as = __builtin_fmaf(bs, take, *as * keep);
@@ -17,13 +17,13 @@ static void attn_merge(float *am, float *as, float *aacc, float bm, float bs, co
 
 /* ---- f16 and f32 ------------------------------------------------------------------------------------------------- */
 
-static void put_q_f32(void *dst, const float *q, int hd) { memcpy(dst, q, (size_t)hd * sizeof *q); }
+static void FN(put_q_f32)(void *dst, const float *q, int hd) { memcpy(dst, q, (size_t)hd * sizeof *q); }
 
-static void put_v_f16(void *page, const float *v, int hd, int at) {
+static void FN(put_v_f16)(void *page, const float *v, int hd, int at) {
     for (int d = 0; d < hd; d += W) st_f16((uint16_t *)page + at * hd + d, ld(v + d));
 }
 
-static void put_k_f16(void *page, const float *k, int hd, int at) {
+static void FN(put_k_f16)(void *page, const float *k, int hd, int at) {
     for (int d = 0; d < hd; d += W) {
         uint16_t half[W];
         st_f16(half, ld(k + d));
@@ -31,17 +31,17 @@ static void put_k_f16(void *page, const float *k, int hd, int at) {
     }
 }
 
-static void put_v_f32(void *page, const float *v, int hd, int at) {
+static void FN(put_v_f32)(void *page, const float *v, int hd, int at) {
     memcpy((float *)page + at * hd, v, (size_t)hd * sizeof *v);
 }
 
-static void put_k_f32(void *page, const float *k, int hd, int at) {
+static void FN(put_k_f32)(void *page, const float *k, int hd, int at) {
     for (int d = 0; d < hd; d++) ((float *)page)[d * TL_KV_PAGE + at] = k[d];
 }
 
 /* ---- quantized --------------------------------------------------------------------------------------------------- */
 
-static void put_q_q8(void *dst, const float *q, int hd) {
+static void FN(put_q_q8)(void *dst, const float *q, int hd) {
     tl_kv_query *x = dst;
     for (int d = 0; d < hd; d += 32, x++) {
         int16_t s[2];
@@ -89,7 +89,7 @@ INLINE void put_v_q(void *page, const float *v, int hd, int at, int bits) {
     }
 }
 
-static void put_k_q8_0(void *page, const float *k, int hd, int at) { put_k_q(page, k, hd, at, 8); }
-static void put_v_q8_0(void *page, const float *v, int hd, int at) { put_v_q(page, v, hd, at, 8); }
-static void put_k_q4_0(void *page, const float *k, int hd, int at) { put_k_q(page, k, hd, at, 4); }
-static void put_v_q4_0(void *page, const float *v, int hd, int at) { put_v_q(page, v, hd, at, 4); }
+static void FN(put_k_q8_0)(void *page, const float *k, int hd, int at) { put_k_q(page, k, hd, at, 8); }
+static void FN(put_v_q8_0)(void *page, const float *v, int hd, int at) { put_v_q(page, v, hd, at, 8); }
+static void FN(put_k_q4_0)(void *page, const float *k, int hd, int at) { put_k_q(page, k, hd, at, 4); }
+static void FN(put_v_q4_0)(void *page, const float *v, int hd, int at) { put_v_q(page, v, hd, at, 4); }

@@ -4,6 +4,7 @@
  * defines the operations below for its registers and includes fill.tmpl.h, which includes the rest; all is static
  * but the fill function. Arithmetic on vectors is written with operators, so only what C has no operator for is named:
  *
+ *   LEVEL                  name of the level
  *   W, QB, PV, CV, CHAINS  floats in a vector; register blocking of attn.tmpl.h and exact.tmpl.h
  *   ld st ld_n st_n        W floats, or n < W of them: nothing beyond is touched, missing lanes are 0
  *   set1 vfma              broadcast; a*b + c rounded once
@@ -27,6 +28,11 @@
 typedef float vf __attribute__((vector_size(4 * W)));
 typedef int32_t vi __attribute__((vector_size(4 * W)));
 typedef uint32_t vu __attribute__((vector_size(4 * W)));
+
+/* Name of a function that is not inlined: FN(rope) is rope_avx2, as a profiler shows it. */
+#define FN__(name, level) name##_##level
+#define FN_(name, level) FN__(name, level)
+#define FN(name) FN_(name, LEVEL)
 
 #define INLINE static inline __attribute__((always_inline))
 #ifdef __clang__

@@ -23,7 +23,7 @@ INLINE void quantize_block(const float *x, int8_t *q, float *d, float *ds, int16
     }
 }
 
-static void quantize_q8(const float *x, int k, void *act, int n, int t) {
+static void FN(quantize_q8)(const float *x, int k, void *act, int n, int t) {
     const int tile = t / TL_ACT_TILE, tn = tl_act_tile_n(n, tile), at = t % TL_ACT_TILE;
     const size_t step = (size_t)tn * TL_ACT_Q8_BYTES;
     uint8_t *first = (uint8_t *)act + tl_act_tile_at(k, tile);
@@ -48,31 +48,31 @@ static void quantize_q8(const float *x, int k, void *act, int n, int t) {
     if (i < n) { const vf Y = ld_n(y + i, n - i), X = ld_n(x + i, n - i); (void)X; st_n(y + i, EXPR, n - i); } \
 } while (0)
 
-static void add(float *y, const float *x, int n) { FOR_EACH(Y + X); }
+static void FN(add)(float *y, const float *x, int n) { FOR_EACH(Y + X); }
 
-static void scale(float *y, float a, int n) {
+static void FN(scale)(float *y, float a, int n) {
     const float *x = y;
     const vf factor = set1(a);
     FOR_EACH(Y * factor);
 }
 
-static void silu_mul(float *y, const float *x, int n) { FOR_EACH(times_sigmoid(Y, Y) * X); }
+static void FN(silu_mul)(float *y, const float *x, int n) { FOR_EACH(times_sigmoid(Y, Y) * X); }
 
 /* 0.5 y (1 + tanh z) = y / (1 + exp(-2z)), z = sqrt(2/pi) (y + 0.044715 y^3) */
 INLINE vf gelu(vf y) {
     return times_sigmoid(y, set1(1.5957691216f) * y * vfma(set1(0.044715f) * y, y, set1(1)));
 }
 
-static void gelu_mul(float *y, const float *x, int n) { FOR_EACH(gelu(Y) * X); }
+static void FN(gelu_mul)(float *y, const float *x, int n) { FOR_EACH(gelu(Y) * X); }
 
-static float dot_f32(const float *a, const float *b, int n) {
+static float FN(dot_f32)(const float *a, const float *b, int n) {
     float sum;
     dots(a, b, n, 1, &sum);
     return sum;
 }
 
-static void rms_norm(float *y, const float *x, const float *w, int n, float eps) {
-    const vf r = set1(1 / sqrtf(dot_f32(x, x, n) / (float)n + eps));
+static void FN(rms_norm)(float *y, const float *x, const float *w, int n, float eps) {
+    const vf r = set1(1 / sqrtf(FN(dot_f32)(x, x, n) / (float)n + eps));
     int i = 0;
     for (; i + W <= n; i += W) st(y + i, w ? ld(x + i) * r * ld(w + i) : ld(x + i) * r);
     if (i == n) return;
@@ -82,7 +82,7 @@ static void rms_norm(float *y, const float *x, const float *w, int n, float eps)
 
 /* ---- rotation ---------------------------------------------------------------------------------------------------- */
 
-static void rope_norm(float *x, const float *cs, int n_rot) {
+static void FN(rope_norm)(float *x, const float *cs, int n_rot) {
     vu minus = {0};   /* sign bit of the even lanes */
     for (int l = 0; l < W; l += 2) minus[l] = 0x80000000;
     for (int i = 0; i < n_rot; i += W) {
@@ -94,7 +94,7 @@ static void rope_norm(float *x, const float *cs, int n_rot) {
     }
 }
 
-static void rope_neox(float *x, const float *cs, int n_rot) {
+static void FN(rope_neox)(float *x, const float *cs, int n_rot) {
     const int half = n_rot / 2;
     float *y = x + half;
     int i = 0;
@@ -111,9 +111,9 @@ static void rope_neox(float *x, const float *cs, int n_rot) {
     }
 }
 
-static void rope(float *x, const float *cs, int n_rot, int kind) {
-    if (kind == TL_ROPE_NEOX) rope_neox(x, cs, n_rot);
-    else rope_norm(x, cs, n_rot);
+static void FN(rope)(float *x, const float *cs, int n_rot, int kind) {
+    if (kind == TL_ROPE_NEOX) FN(rope_neox)(x, cs, n_rot);
+    else FN(rope_norm)(x, cs, n_rot);
 }
 
 /* ---- log-sum-exp ------------------------------------------------------------------------------------------------- */
@@ -132,7 +132,7 @@ static float max_of(const float *x, int n) {
 
 /* Sums 1024 terms at a time in float, at most 32 to a lane (relative error 2e-6), and those sums in double.
  * Where max loses a NaN, the sum finds it. */
-static double log_sum_exp(const float *x, int n) {
+static double FN(log_sum_exp)(const float *x, int n) {
     const float max = max_of(x, n);
     double sum = 0;
     if (max == INFINITY) {

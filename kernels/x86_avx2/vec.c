@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * Vector operations of level avx2 (and of avxvnni, which has its own attention over quantized pages). */
+#define LEVEL avx2
 #include "x86/vec8.h"
 
 /* vpmaddubsw adds two products of an unsigned and a signed byte in int16. 4 bits: up to 2 * 15 * 127, 8 of them make
@@ -21,6 +22,4 @@ INLINE vi dot_32(const vu *k, const int8_t *q, int32_t sum, int bits) {
     return bits == 4 ? (vi)_mm256_madd_epi16(total, ones) - 8 * sum : (vi)total;
 }
 
-#define FILL tl_fill_avx2_vec
-#define LEVEL_NAME "avx2"
 #include "vec/fill.tmpl.h"

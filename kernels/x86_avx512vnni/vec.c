@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#define LEVEL avx512vnni
 #define W 16
 #define QB 6
 #define PV 4
@@ -131,6 +132,4 @@ INLINE vi dot_32(const vu *k, const int8_t *q, int32_t sum, int bits) {
     return (vi)total;
 }
 
-#define FILL tl_fill_avx512vnni_vec
-#define LEVEL_NAME "avx512vnni"
 #include "vec/fill.tmpl.h"

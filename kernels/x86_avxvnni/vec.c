@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * What level avxvnni adds to the vector operations of avx2: attention over quantized pages with vpdpbusd. */
+#define LEVEL avxvnni
 #include "x86/vec8.h"
 
 INLINE vi dot_32(const vu *k, const int8_t *q, int32_t sum, int bits) {
@@ -16,12 +17,12 @@ INLINE vi dot_32(const vu *k, const int8_t *q, int32_t sum, int bits) {
 #include "vec/attn_q.tmpl.h"
 #include "vec/attn.tmpl.h"
 
-static void attn_q8_0(const tl_attn_args *a) { attn(a, TL_KV_Q8_0); }
-static void attn_q4_0(const tl_attn_args *a) { attn(a, TL_KV_Q4_0); }
+static void FN(attn_q8_0)(const tl_attn_args *a) { attn(a, TL_KV_Q8_0); }
+static void FN(attn_q4_0)(const tl_attn_args *a) { attn(a, TL_KV_Q4_0); }
 
 void tl_fill_avxvnni_vec(tl_kernels *k);
 
 void tl_fill_avxvnni_vec(tl_kernels *k) {
-    k->kv[TL_KV_Q8_0].attn = attn_q8_0;
-    k->kv[TL_KV_Q4_0].attn = attn_q4_0;
+    k->kv[TL_KV_Q8_0].attn = FN(attn_q8_0);
+    k->kv[TL_KV_Q4_0].attn = FN(attn_q4_0);
 }
