@@ -279,6 +279,18 @@ static int put_vocab(tl_gguf_writer *w, int n, tl_error *err) {
     return rc;
 }
 
+int64_t tl_shape_write_bytes(const tl_shape *s, const char *type, tl_error *err) {
+    tl_error own = {0};
+    tl_mix room;
+    int64_t bytes = tl_shape_file_bytes(s, type, err);
+    writer x = {.err = err ? err : &own};
+    if (bytes < 0) return -1;
+    walk w = {.s = s, .mix = tl_mix_find(type, &room, err), .fn = need_pattern, .user = &x};
+    walk_all(&w);
+    for (int i = 0; i < x.n; i++) bytes += (int64_t)x.p[i].bytes;
+    return x.err->code ? -1 : bytes;
+}
+
 int tl_shape_write(const tl_shape *s, const char *type, FILE *f, tl_error *err) {
     tl_error own = {0};
     tl_mix room;

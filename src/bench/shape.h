@@ -25,6 +25,8 @@ int64_t tl_shape_params(const tl_shape *s);
 /* Predicted size of a file of this shape. type: a tensor type for all matrices ("q8_0"; the output matrix is q6_k at
  * least), or a mix as llama.cpp's quantizer makes it ("q4_k_m"). -1 with an error if there is no such type. */
 int64_t tl_shape_file_bytes(const tl_shape *s, const char *type, tl_error *err);
+/* Memory that tl_shape_write needs, the file included. -1 with an error. */
+int64_t tl_shape_write_bytes(const tl_shape *s, const char *type, tl_error *err);
 /* Writes a GGUF file of the shape with random weights and a vocabulary of empty words. */
 int tl_shape_write(const tl_shape *s, const char *type, FILE *f, tl_error *err);
 

@@ -285,12 +285,12 @@ static int parse_lists(suite *s, tl_error *err) {
     return err->code;
 }
 
-/* "dir/model.gguf" -> "model". */
-static void label_of(const char *path, char *buf, size_t size) {
+/* "dir/model.gguf" -> "model", with what else makes its rows differ from those of other runs. */
+static void label_of(const tl_bench_args *a, const char *path, char *buf, size_t size) {
     const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
     size_t n = strlen(name);
     if (n > 5 && strcmp(name + n - 5, ".gguf") == 0) n -= 5;
-    snprintf(buf, size, "%.*s", (int)(n < size ? n : size - 1), name);
+    snprintf(buf, size, "%.*s%s", (int)(n < size ? n : size - 1), name, a->no_pack ? " --no-pack" : "");
 }
 
 /* ---- the report -------------------------------------------------------------------------------------------------- */
@@ -366,12 +366,15 @@ static int write_plot(const suite *s, tl_error *err) {
 
 /* ---- shapes ------------------------------------------------------------------------------------------------------ */
 
-/* The weights exist twice while they are packed. */
-static int check_memory(const suite *s, tl_error *err) {
-    int64_t need = 2 * s->shape_bytes, have = s->machine.system.mem_available;
-    if (!have || need <= have) return TL_OK;
-    return tl_fail(err, TL_E_MEMORY, "building it needs %.1f GB of memory, %.1f GB are available", (double)need * 1e-9,
-                   (double)have * 1e-9);
+/* The file stays in memory while its weights are packed. Tested before, since a process that touches more than its
+ * cgroup allows is killed. */
+static int check_memory(const suite *s, const tl_shape *shape, const char *type, tl_error *err) {
+    tl_system now;
+    tl_system_read("/", &now);
+    int64_t need = s->a->no_pack ? tl_shape_write_bytes(shape, type, err) : 2 * s->shape_bytes;
+    if (!now.mem_available || need <= now.mem_available) return err->code;
+    return tl_fail(err, TL_E_MEMORY, "building it needs %.2f GB of memory, this process may use %.2f GB",
+                   (double)need * 1e-9, (double)now.mem_available * 1e-9);
 }
 
 /* Builds one shape in a file in memory and measures it. Only wrong usage is an error here. */
@@ -379,7 +382,7 @@ static int run_shape(suite *s, const tl_shape *shape, const char *type, tl_error
     tl_error fault = {0};
     tl_memfile file = {0};
     char label[128];
-    snprintf(label, sizeof label, "%s.%s", shape->name, type);
+    snprintf(label, sizeof label, "%s.%s%s", shape->name, type, s->a->no_pack ? " --no-pack" : "");
     s->label = label;
     s->shape_bytes = tl_shape_file_bytes(shape, type, err);
     if (s->shape_bytes < 0) return err->code;
@@ -387,7 +390,7 @@ static int run_shape(suite *s, const tl_shape *shape, const char *type, tl_error
     s->kv_name = NULL;
     s->n_threads = s->threads.v[0];
     if (isatty(STDERR_FILENO)) progress(s, "building random weights");
-    if (check_memory(s, &fault) == TL_OK && tl_memfile_open(&file, &fault) == TL_OK)
+    if (check_memory(s, shape, type, &fault) == TL_OK && tl_memfile_open(&file, &fault) == TL_OK)
         tl_shape_write(shape, type, file.f, &fault);
     clear_progress();
     s->path = file.path;
@@ -420,7 +423,7 @@ static int run_shapes(suite *s, int run, tl_error *err) {
 static void run_files(suite *s, const char *const *paths, int n) {
     char label[256];
     for (int i = 0; i < n; i++) {
-        label_of(paths[i], label, sizeof label);
+        label_of(s->a, paths[i], label, sizeof label);
         s->path = paths[i];
         s->label = label;
         for (int l = 0; l < s->level.n; l++) run_level(s, s->level.v[l]);

@@ -2,6 +2,7 @@
  *
  * system.c: what the system says about itself: caches, memory, huge pages. All files are read below a root folder so
  * that tests can lay out trees of their own; what is missing there is 0 or "unknown". */
+#include "base/cgroup.h"
 #include "perf/internal.h"
 
 #include <errno.h>
@@ -62,6 +63,40 @@ static void read_caches(const char *root, tl_system *s) {
     }
 }
 
+/* A number of bytes in a file of a group; -1 where it has none ("max", no such file). */
+static int64_t group_bytes(const tl_cgroup *g, const char *file) {
+    char line[64];
+    long long v;
+    return tl_cgroup_line(g, file, line, sizeof line) && sscanf(line, "%lld", &v) == 1 ? v : -1;
+}
+
+/* Bytes that a group holds of files on disk: they are given up when it needs room. */
+static int64_t group_cache(const tl_cgroup *g) {
+    char path[1024], line[256];
+    long long v, sum = 0;
+    int n = snprintf(path, sizeof path, "%s/memory.stat", g->dir);
+    FILE *f = n > 0 && (size_t)n < sizeof path ? fopen(path, "r") : NULL;
+    while (f && fgets(line, sizeof line, f)) {
+        const char *key = line;
+        if (!g->v2 && !strncmp(key, "total_", 6)) key += 6;   /* with the groups below it */
+        else if (!g->v2) continue;
+        if (sscanf(key, "active_file %lld", &v) == 1 || sscanf(key, "inactive_file %lld", &v) == 1) sum += v;
+    }
+    if (f) fclose(f);
+    return sum;
+}
+
+static void take_limit(void *user, const tl_cgroup *g) {
+    tl_system *s = user;
+    int64_t limit = group_bytes(g, g->v2 ? "memory.max" : "memory.limit_in_bytes");
+    int64_t used = group_bytes(g, g->v2 ? "memory.current" : "memory.usage_in_bytes");
+    if (limit < 0 || used < 0) return;
+    int64_t left = limit - used;
+    if (left < s->mem_available) left += group_cache(g);
+    if (left < 1) left = 1;   /* 0 would be unknown */
+    if (left < s->mem_available) s->mem_available = left;
+}
+
 static void read_memory(const char *root, tl_system *s) {
     char path[1024], line[256];
     snprintf(path, sizeof path, "%s/proc/meminfo", root);
@@ -72,6 +107,7 @@ static void read_memory(const char *root, tl_system *s) {
         if (sscanf(line, "MemAvailable: %lld kB", &kb) == 1) s->mem_available = kb * 1024;
     }
     if (f) fclose(f);
+    if (s->mem_available) tl_cgroup_each(root, "memory", take_limit, s);
 }
 
 /* "always [madvise] never": the one in brackets. */

@@ -63,6 +63,9 @@ a, b = d["rows"]
 assert a["model"] == "none" and a["tok_s"] is None and a["error"] and b["tok_s"] > 0 and b["of_read"] is None
 assert b["regime"] == "unknown"'
 
+run bench "$m" -p 8 -n 4 -t 1 -r 1 --no-limits --no-pack --csv
+check no_pack_is_named eval '[ "$(cut -d, -f1 "$tmp/out" | tr "\n" "/")" = "model/tiny --no-pack/tiny --no-pack/" ]'
+
 # Operations and their picture.
 run bench "$m" -p 8 -n 4 -t 1 -r 1 --ops --csv --svg "$tmp/roof.svg"
 check ops exits 0
@@ -85,8 +88,8 @@ for arch in qwen2 qwen3 gemma3; do
         -r 1 --no-limits --csv
     check "shape_$arch" exits 0
 done
-run bench --shape qwen2.5-14b --type f32 --no-limits --csv -t 1 -p 0 -n 1 -r 1 -d 30000000
-check shape_too_large exits 1
+run bench --shape layers=1024,dim=131072,ff=1048576,heads=1024 --type f32 --no-limits --csv -t 1 -p 0 -n 1 -r 1
+check shape_too_large eval 'exits 1 && one_line && err_has "building it needs 3" && err_has " GB of memory, this process may use "'
 
 run bench "$m" --json --csv
 check two_forms refused 2 "--json and --csv"

@@ -273,6 +273,44 @@ static void put_cache(int index, const char *level, const char *type, const char
     put(name, size);
 }
 
+/* What is left: the least of the system's and of every group's on the way up; a group's file cache makes room. */
+static void memory_limits(void) {
+    tl_system s;
+    new_root();
+    put("proc/meminfo", "MemTotal: 4000 kB\nMemAvailable: 3000 kB\n");
+    put("proc/self/cgroup", "0::/a/b\n");
+    put("sys/fs/cgroup/a/b/memory.max", "max\n");
+    put("sys/fs/cgroup/a/b/memory.current", "900\n");
+    tl_system_read(root, &s);
+    CHECK(s.mem_available == 3000 * 1024);
+    put("sys/fs/cgroup/a/memory.max", "2048000\n");
+    tl_system_read(root, &s);
+    CHECK(s.mem_available == 3000 * 1024);   /* how much of it is used is not known */
+    put("sys/fs/cgroup/a/memory.current", "1024000\n");
+    tl_system_read(root, &s);
+    CHECK(s.mem_available == 1024000);
+    put("sys/fs/cgroup/a/memory.stat", "anon 7\ninactive_anon 9\nactive_file 100\nfile 5000\ninactive_file 24\n");
+    tl_system_read(root, &s);
+    CHECK(s.mem_available == 1024124);
+    put("sys/fs/cgroup/a/memory.current", "9000000\n");   /* above a limit that was lowered */
+    tl_system_read(root, &s);
+    CHECK(s.mem_available == 1);
+    remove_root();
+
+    new_root();
+    put("proc/meminfo", "MemTotal: 4000 kB\nMemAvailable: 3000 kB\n");
+    put("proc/self/cgroup", "5:memory:/docker/1\n4:cpu,cpuacct:/\n0::/\n");
+    put("sys/fs/cgroup/memory/memory.limit_in_bytes", "9223372036854771712\n");
+    put("sys/fs/cgroup/memory/memory.usage_in_bytes", "4096\n");
+    tl_system_read(root, &s);
+    CHECK(s.mem_available == 3000 * 1024);
+    put("sys/fs/cgroup/memory/memory.limit_in_bytes", "1000000\n");
+    put("sys/fs/cgroup/memory/memory.stat", "active_file 1\ntotal_active_file 300\ntotal_inactive_file 4000\n");
+    tl_system_read(root, &s);
+    CHECK(s.mem_available == 1000000 - 4096 + 4300);
+    remove_root();
+}
+
 static void system_files(void) {
     tl_system s;
     new_root();
@@ -388,6 +426,7 @@ int main(void) {
     RUN(energy);
     RUN(counters);
     RUN(system_files);
+    RUN(memory_limits);
     RUN(lookup);
     RUN(loops);
     return tl_test_end();
