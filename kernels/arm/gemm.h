@@ -17,7 +17,7 @@ typedef void pack_fn(void *dst, const uint8_t *const *row, codes *c);
 
 static size_t round_64(size_t n) { return (n + 63) & ~(size_t)63; }
 
-/* size: bytes of ROWS packed blocks. Missing rows are blocks of zero bytes: their scales are 0, whatever the codes. */
+/* size: bytes of ROWS packed blocks. Missing rows are blocks of zero bytes: zeros in every type. */
 static void pack_group(int type, size_t size, pack_fn *pack, const void *src, size_t stride, int n, int k, void *dst) {
     static const uint8_t zeros[256];
     const tl_type_info *info = tl_type_info_get((uint32_t)type);

@@ -51,6 +51,7 @@ typedef struct unit {
     const tl_span *span;
     int head, group, nq;   /* kv head; queries per kv head; queries of the unit: span->n * group, row by row */
     int begin, end;        /* positions that any row of the unit sees */
+    int index, part;       /* its number; where threads share units, the chunk of it that is walked */
     stretch now, then;     /* what is walked for this unit, and what this thread goes on with */
     float *q, *scores;
     state run, chunk;
@@ -60,7 +61,7 @@ typedef struct unit {
 static unit unit_of(const tl_team *t, const tl_attention *a, int index) {
     int n_kv = a->kv->n_heads;
     const tl_span *span = &a->spans[index / n_kv];
-    unit u = {.a = a, .span = span, .head = index % n_kv, .group = a->n_heads / n_kv};
+    unit u = {.a = a, .span = span, .head = index % n_kv, .group = a->n_heads / n_kv, .index = index};
     u.nq = span->n * u.group;
     u.end = span->pos + span->n;
     u.begin = a->window && span->pos - a->window + 1 > 0 ? span->pos - a->window + 1 : 0;
@@ -160,48 +161,44 @@ static void run_whole(tl_team *t, const tl_attention *a, int units) {
     }
 }
 
-/* Chunk c of unit i has its state at this place. */
-static float *partial_at(const tl_attention *a, const unit *u, int i, int c) {
-    size_t size = up16(state_floats(TL_ATTN_ROWS * u->group, a->head_dim));
-    return a->partial + ((size_t)i * (size_t)chunks_of(a->kv->n_ctx) + (size_t)c) * size;
+/* The state of chunk c of a unit. */
+static state partial_of(const unit *u, int c) {
+    size_t size = up16(state_floats(TL_ATTN_ROWS * u->group, u->a->head_dim));
+    return state_at(u->a->partial + ((size_t)u->index * (size_t)chunks_of(u->a->kv->n_ctx) + (size_t)c) * size, u->nq);
 }
 
-/* The index-th chunk of all units' chunks: *chunk of the unit returned, whose now is the chunk's; past the last: now.last
- * < now.first. */
-static unit chunk_unit(tl_team *t, const tl_attention *a, int units, int index, int *number, int *chunk) {
-    unit u = {.now.last = -1};
-    for (*number = 0; *number < units; ++*number) {
-        u = unit_of(t, a, *number);
-        int first = u.begin / TL_ATTN_CHUNK, n = chunks_of(u.end) - first;
-        if (index < n) {
-            *chunk = first + index;
-            u.now = stretch_of(&u, chunk_begin(&u, *chunk), chunk_end(&u, *chunk));
+/* The n-th chunk of all units' chunks: a unit with that chunk; past the last: index units and nothing to walk. */
+static unit chunk_unit(tl_team *t, const tl_attention *a, int units, int n) {
+    for (int i = 0; i < units; i++) {
+        unit u = unit_of(t, a, i);
+        int first = u.begin / TL_ATTN_CHUNK, chunks = chunks_of(u.end) - first;
+        if (n < chunks) {
+            u.part = first + n;
+            u.now = stretch_of(&u, chunk_begin(&u, u.part), chunk_end(&u, u.part));
             return u;
         }
-        index -= n;
+        n -= chunks;
     }
-    u.now = (stretch){.last = -1};
-    return u;
+    return (unit){.index = units, .now.last = -1};
 }
 
 static void run_split(tl_team *t, const tl_attention *a, int units) {
-    int slot = tl_team_counter(t), number, chunk;
-    unit now = chunk_unit(t, a, units, tl_pool_next(t->pool, slot), &number, &chunk);
-    while (number < units) {
-        int next_number, next_chunk;
-        unit next = chunk_unit(t, a, units, tl_pool_next(t->pool, slot), &next_number, &next_chunk);
+    int slot = tl_team_counter(t);
+    unit now = chunk_unit(t, a, units, tl_pool_next(t->pool, slot));
+    while (now.index < units) {
+        unit next = chunk_unit(t, a, units, tl_pool_next(t->pool, slot));
         now.then = next.now;
         unit_load_queries(&now);
-        unit_walk(&now, chunk, state_at(partial_at(a, &now, number, chunk), now.nq));
-        now = next, number = next_number, chunk = next_chunk;
+        unit_walk(&now, now.part, partial_of(&now, now.part));
+        now = next;
     }
     tl_pool_barrier(t->pool);
     for (int i = t->thread; i < units; i += t->n_threads) {
         unit u = unit_of(t, a, i);
         int first = u.begin / TL_ATTN_CHUNK;
-        state run = state_at(partial_at(a, &u, i, first), u.nq);
+        state run = partial_of(&u, first);
         for (int c = first + 1; c < chunks_of(u.end); c++)
-            state_merge(t->k, run, state_at(partial_at(a, &u, i, c), u.nq), u.nq, a->head_dim);
+            state_merge(t->k, run, partial_of(&u, c), u.nq, a->head_dim);
         unit_finish(t->k, &u, run);
     }
 }

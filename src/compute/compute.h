@@ -22,7 +22,7 @@ void tl_feature_names(tl_buf *out, uint32_t bits);
 
 /* A matrix [rows][cols] as it is multiplied. */
 typedef struct tl_weight {
-    const tl_gemm *gemm;      /* NULL: the model has no such matrix */
+    const tl_gemm *gemm;
     const void *w;            /* packed groups of gemm->rows rows (1: raw rows); NULL: packed whenever they are met */
     int type, rows, cols;
     const uint8_t *raw;       /* rows as they are in the file */

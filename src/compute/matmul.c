@@ -8,8 +8,7 @@
 
 unsigned tl_weight_forms(const tl_weight *const *w, int n) {
     unsigned forms = 0;
-    for (int i = 0; i < n; i++)
-        if (w[i]->gemm) forms |= 1u << w[i]->gemm->act;
+    for (int i = 0; i < n; i++) forms |= 1u << w[i]->gemm->act;
     return forms;
 }
 

@@ -92,8 +92,8 @@ struct tl_model {
 void tl_hparams_load(const tl_gguf *g, const tl_arch *arch, tl_hparams *hp, tl_faults *f);
 /* Binds every tensor by name and shape. */
 int tl_bind(struct tl_model *m, int exact, tl_faults *f, tl_error *err);
-/* Both, and what they need: architecture and tokenizer. m holds gguf and k and nothing else yet; afterwards all but
- * packed matrices, or what there was before the error (path: for its text). */
+/* Both, and what they need: architecture and tokenizer. m holds gguf and k; afterwards all but packed matrices,
+ * or what there was before the error (path: for its text). */
 int tl_check_model(struct tl_model *m, int exact, const char *path, tl_error *err);
 /* Packs all matrices for the model's level, dropping file pages that are no longer needed. */
 int tl_pack(struct tl_model *m, int n_threads, tl_progress_fn *progress, void *user, tl_error *err);

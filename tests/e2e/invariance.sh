@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# Logits of tiny quantized models have the same bits for every thread count and chunk size, packed or not, at every level; and levels
-# agree closely with the exact path. Models come from tools/mkmodel.
+# Logits of tiny quantized models have the same bits for every thread count and chunk size, packed or not, at every
+# level; and levels agree closely with the exact path. Models come from tools/mkmodel.
 dir=$(mktemp -d) && trap 'rm -rf "$dir"' EXIT
 mk=${BUILD:-build}/tools/mkmodel
 ids="1 7 30 45 9 81 2 17 33 64 5 99 12 4 71 23 8 150 31 6 77"

@@ -165,7 +165,7 @@ check logits_no_folder refused 1 "no/folder"
 mkmodel "$tmp/slow.gguf" --layers 4 --embd 512 --ff 4096 --heads 8
 ${RUNNER:-} "$TINYLLM" logits "$tmp/slow.gguf" --ids "$(seq 1 390 | tr '\n' ' ')" --chunk 1 --exact -t 1 --out "$tmp/stopped" 2>"$tmp/err" &
 pid=$!
-for _ in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do ls "$tmp" | grep -q "^stopped.tmp" && break; sleep 0.05; done
+for _ in $(seq 200); do ls "$tmp" | grep -q "^stopped.tmp" && break; sleep 0.05; done
 kill -INT $pid 2>/dev/null
 rc=0; wait $pid || rc=$?
 : >"$tmp/out"

@@ -230,7 +230,9 @@ static void map_drop(void) {
     tl_map_copy(&m, m.p + 4000, n - 4001, copy);
     CHECK(memcmp(copy, text + 4000, n - 4001) == 0 && copy[n - 4001] == 0);
     free(copy);
+    int fd = m.fd;
     tl_map_close(&m);
+    CHECK(fcntl(fd, F_GETFD) < 0); /* the file is closed with its mapping */
     free(text);
 }
 

@@ -208,7 +208,6 @@ static void bits_equal_for_threads_and_chunks(void) {
     }
 }
 
-/* Two sequences whose rows alternate in one batch give the bits they give alone. */
 /* Without packing, for types with blocks of 32, of 256 and none, one token and many, and rows that end within a group. */
 static void bits_equal_without_packing(void) {
     static const char *const types[] = {"q4_k_m", "q5_k_m", "q3_k_m", "q4_0", "q5_0", "q8_0", "iq4_nl", "f16"};
@@ -242,6 +241,7 @@ static void bits_equal_without_packing(void) {
     }
 }
 
+/* Two sequences whose rows alternate in one batch give the bits they give alone. */
 static void sequences_do_not_touch(void) {
     golden g;
     CHECK(load_golden("gemma3", &g));
