@@ -95,12 +95,13 @@ static int64_t spin_time(tl_pool *p, int64_t ns) {
 void tl_pool_barrier(tl_pool *p) {
     if (p->n == 1) return;
     unsigned phase = atomic_load_explicit(&p->phase.word, memory_order_relaxed);
+    int long_steps = p->long_steps;   /* once all have arrived, the caller may set it for the next run */
     if (atomic_fetch_add_explicit(&p->arrived, 1, memory_order_acq_rel) == p->n - 1) {
         atomic_store_explicit(&p->arrived, 0, memory_order_relaxed);
         int calm = atomic_load_explicit(&p->calm, memory_order_relaxed);
         if (calm > 0) atomic_store_explicit(&p->calm, calm - 1, memory_order_relaxed);
         event_signal(&p->phase);
-    } else if (p->long_steps) {
+    } else if (long_steps) {
         event_wait(&p->phase, phase, p->spin ? SPIN_LONG_STEP_NS : 0);
     } else if (event_wait(&p->phase, phase, spin_time(p, SPIN_STEP_NS))) {
         atomic_store_explicit(&p->calm, CALM_BARRIERS, memory_order_relaxed);
