@@ -81,7 +81,7 @@ typedef struct tl_model_options {
     int exact;               /* 1: float32 activations and raw weights, for testing; slow */
     int no_pack;             /* 1: weights stay in the file's pages, which processes share, and are packed anew whenever
                                 they are met: next to no memory and time to open, the same bits; prompts are up to a
-                                tenth slower, single tokens 2 to 4 times */
+                                tenth slower, single tokens 2 to 5 times */
     int vocab_only;          /* 1: tokenizer only; sessions are refused. Works for files without tensors */
     tl_progress_fn *progress;
     void *progress_user;

@@ -15,7 +15,7 @@ typedef struct tl_model_args {
 } tl_model_args;
 
 #define TL_NO_PACK_HELP \
-    "share the file's pages with other processes; same results, decoding is 2 to 4 times slower"
+    "share the file's pages with other processes; same results, decoding is 2 to 5 times slower"
 
 /* Option rows for a tl_model_args that is field `field` of struct `type`. */
 #define TL_MODEL_OPTS(type, field)                                                                                     \
