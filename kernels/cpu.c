@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT
  * What the CPU offers, asked of the CPU itself (x86: CPUID and XGETBV) or of the kernel (Arm: hwcaps). A vector feature
  * counts only with the operating system's support for its registers, which has bits of its own (TL_F_OS_*). */
+#define _GNU_SOURCE   /* syscall */
 #include <string.h>
 #include "kernels.h"
 
 const char *tl_cpu_feature_name(int bit) {
     static const char *const names[] = {
         "avx2", "fma", "f16c", "os_ymm", "avxvnni", "avx512", "avx512vnni", "os_zmm", "neon", "dotprod", "i8mm", "avx512bf16",
+        "amx",
     };
     return bit >= 0 && bit < (int)(sizeof names / sizeof *names) ? names[bit] : NULL;
 }
@@ -15,6 +17,18 @@ const char *tl_cpu_feature_name(int bit) {
 #include <cpuid.h>
 
 #define BIT(word, n) ((word) >> (n) & 1)
+
+/* Tile registers are 8 KB more for every context switch and signal frame: Linux (5.16 and later) lets a process use them
+ * once it has asked, for all its threads. Refused, for one, where a thread's signal stack is too small for them. */
+#ifdef __linux__
+#include <sys/syscall.h>
+#include <unistd.h>
+#define ARCH_REQ_XCOMP_PERM 0x1023
+#define XFEATURE_XTILEDATA 18
+static int tiles_allowed(void) { return !syscall(SYS_arch_prctl, ARCH_REQ_XCOMP_PERM, XFEATURE_XTILEDATA); }
+#else
+static int tiles_allowed(void) { return 0; }
+#endif
 
 /* Low half of extended control register 0: the register sets the operating system saves. */
 static uint32_t xcr0(void) {
@@ -38,6 +52,7 @@ uint32_t tl_cpu_features(void) {
     if (BIT(b, 5) && BIT(b, 8)) f |= TL_F_AVX2;   /* the level's code is compiled with BMI2 as well */
     if (BIT(b, 16) && BIT(b, 17) && BIT(b, 30) && BIT(b, 31)) f |= TL_F_AVX512;   /* F, DQ, BW, VL */
     if (BIT(c, 11)) f |= TL_F_AVX512VNNI;
+    if (BIT(d, 24) && BIT(d, 25) && f & TL_F_OS_ZMM && (xcr0() & 3u << 17) == 3u << 17 && tiles_allowed()) f |= TL_F_AMX;
     if (leaves >= 1 && __get_cpuid_count(7, 1, &a, &b, &c, &d)) {
         if (BIT(a, 4)) f |= TL_F_AVXVNNI;
         if (BIT(a, 5)) f |= TL_F_AVX512BF16;

@@ -9,9 +9,13 @@
  * Numerics contract.
  *  - Integer parts are exact: for a block of 32 the int32 sum of code*activation equals the scalar reference bit for bit.
  *  - Each output y[t][r] is accumulated in one fixed order that depends on neither the number of tokens in the call, nor
- *    the position of t in it, nor the row range: a token's result has the same bits alone and in any batch. Each block of
- *    32 (or half block of 16 where the type has one scale per 16) adds fma(float(isum), scale_w*scale_a, acc) in rising k;
- *    where the type has minima, fma(min_w, scale_a*sum_a, acc) follows for the same block.
+ *    the position of t in it, nor the row range: a token's result has the same bits alone and in any batch.
+ *    TL_ACT_Q8: each block of 32 (or half block of 16 where the type has one scale per 16) adds
+ *    fma(float(isum), scale_w*scale_a, acc) in rising k; where the type has minima, fma(min_w, scale_a*sum_a, acc)
+ *    follows for the same block.
+ *    TL_ACT_Q8K: each block of 256 adds fma(float(sum of scale_w*isum), d_w*scale_a, acc), the type's scales being whole
+ *    numbers and their products with the codes summed exactly in int32; where the type has minima,
+ *    fma(float(sum of min_w*sum_a), -dmin_w*scale_a, acc) follows for the same block.
  *  - Float error of a quantized product against exact arithmetic on the same codes: at most
  *    TL_GEMM_EPS(k) * sum_k |w||a|, see below. NaN and Inf in a row reach every output that uses it.
  */
@@ -72,17 +76,27 @@ void tl_dequantize(int type, const void *src, float *dst, int64_t n);
  *                   float ds[T]        d * (float)(s[0]+s[1])
  *                   int16 s [T][2]     sums of q over the first and the last 16 values of the block
  *               that is 44 bytes per token and block. amax is the largest magnitude of the block; where a value of the
- *               block is NaN or Inf, d is NaN and q and s are 0, so the fault reaches every output. amax = 0: all zero. */
-enum { TL_ACT_F32, TL_ACT_Q8, TL_N_ACTS };
+ *               block is NaN or Inf, d is NaN and q and s are 0, so the fault reaches every output. amax = 0: all zero.
+ *   TL_ACT_Q8K: the same with one scale per 256 values, for levels that sum a type's blocks of 256 in whole numbers. A
+ *               tile of T tokens holds, for each block of 256 values in rising k:
+ *                   int8  q [4][T][64]
+ *                   float d [T]
+ *                   int16 s [T][24]    sums of q over 32 values, 8 of them, then over 16 values, 16 of them
+ *               that is 308 bytes per token and block. */
+enum { TL_ACT_F32, TL_ACT_Q8, TL_ACT_Q8K, TL_N_ACTS };
 #define TL_ACT_TILE 16
 #define TL_ACT_Q8_BYTES 44
+#define TL_ACT_Q8K_BYTES 308
 
-/* Bytes of a Q8 activation matrix. */
-static inline size_t tl_act_q8_bytes(int k, int n) { return (size_t)(k / 32) * TL_ACT_Q8_BYTES * (size_t)n; }
+/* Bytes of n tokens of k values. */
+static inline size_t tl_act_bytes(int act, int k, int n) {
+    static const struct { int values, bytes; } block[TL_N_ACTS] = {{1, 4}, {32, TL_ACT_Q8_BYTES}, {256, TL_ACT_Q8K_BYTES}};
+    return (size_t)(k / block[act].values) * (size_t)block[act].bytes * (size_t)n;
+}
 /* Tokens in tile j of n tokens. */
 static inline int tl_act_tile_n(int n, int j) { int t = n - j * TL_ACT_TILE; return t < TL_ACT_TILE ? t : TL_ACT_TILE; }
-/* Start of tile j; its block b starts b * T * TL_ACT_Q8_BYTES further on. */
-static inline size_t tl_act_tile_at(int k, int j) { return (size_t)(k / 32) * TL_ACT_Q8_BYTES * TL_ACT_TILE * (size_t)j; }
+/* Start of tile j; its block b starts b * T times a token's bytes of a block further on. */
+static inline size_t tl_act_tile_at(int act, int k, int j) { return tl_act_bytes(act, k, TL_ACT_TILE) * (size_t)j; }
 
 /* ---- matrix products ------------------------------------------------------------------------------------------------ */
 
@@ -100,7 +114,7 @@ typedef struct tl_gemm_args {
     int add;
     void *scratch;      /* TL_GEMM_SCRATCH(k) bytes, 64-byte aligned, private to the calling thread */
 } tl_gemm_args;
-#define TL_GEMM_SCRATCH(k) ((size_t)(k) * 64 + 16384)
+#define TL_GEMM_SCRATCH(k) ((size_t)(k) * 72 + 16384)
 /* Relative bound of the float part: k/32 blocks of at most 2 half blocks and one min term, 4 roundings each. */
 #define TL_GEMM_EPS(k) (((double)(k) / 32 * 3 + 8) * 6e-8)
 
@@ -177,8 +191,8 @@ typedef struct tl_kernels {
     /* The same without quantizing activations (TL_ACT_F32, raw rows): for --exact and as a reference. */
     tl_gemm exact[TL_N_TYPES];
 
-    /* Writes token t of an n-token Q8 matrix from x [k]. Bit-equal on every level. */
-    void (*quantize_q8)(const float *x, int k, void *act, int n, int t);
+    /* Writes token t of an n-token activation matrix of each form from x [k]. Bit-equal on every level. */
+    void (*put_act[TL_N_ACTS])(const float *x, int k, void *act, int n, int t);
     float (*dot_f32)(const float *a, const float *b, int n);
     /* y = x * w / sqrt(mean(x^2) + eps); w NULL: all ones. y may be x. */
     void (*rms_norm)(float *y, const float *x, const float *w, int n, float eps);
@@ -209,6 +223,7 @@ enum {
     TL_F_AVX2 = 1 << 0, TL_F_FMA = 1 << 1, TL_F_F16C = 1 << 2, TL_F_OS_YMM = 1 << 3, TL_F_AVXVNNI = 1 << 4,
     TL_F_AVX512 = 1 << 5 /* F, BW, VL, DQ */, TL_F_AVX512VNNI = 1 << 6, TL_F_OS_ZMM = 1 << 7,
     TL_F_NEON = 1 << 8, TL_F_DOTPROD = 1 << 9, TL_F_I8MM = 1 << 10, TL_F_AVX512BF16 = 1 << 11,
+    TL_F_AMX = 1 << 12 /* TILE, INT8, and the system's permission to use the registers */,
 };
 
 typedef struct tl_level {

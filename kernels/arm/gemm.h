@@ -117,7 +117,7 @@ typedef struct shape {
 
 INLINE void tile(const tl_gemm_args *g, const shape *type, const uint8_t *w, int r, int t0, int T) {
     int j = t0 / TL_ACT_TILE, n = tl_act_tile_n(g->n, j), t = t0 % TL_ACT_TILE;
-    const uint8_t *x = (const uint8_t *)g->x + tl_act_tile_at(g->k, j);
+    const uint8_t *x = (const uint8_t *)g->x + tl_act_tile_at(TL_ACT_Q8, g->k, j);
     const size_t step = (size_t)n * TL_ACT_Q8_BYTES;
     float32x4_t acc[8];
     UNROLL

@@ -62,7 +62,7 @@ static void gemm_q8(const tl_gemm_args *a) {
         for (int j = 0; j * TL_ACT_TILE < a->n; j++) {
             float sums[TL_ACT_TILE];
             const int T = tl_act_tile_n(a->n, j);
-            dot_q8(&w, type->has_min, a->k, (const uint8_t *)a->x + tl_act_tile_at(a->k, j), T, sums);
+            dot_q8(&w, type->has_min, a->k, (const uint8_t *)a->x + tl_act_tile_at(TL_ACT_Q8, a->k, j), T, sums);
             for (int t = 0; t < T; t++) store(a, j * TL_ACT_TILE + t, r, sums[t]);
         }
     }

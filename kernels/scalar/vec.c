@@ -11,33 +11,63 @@
 
 /* ---- activations ------------------------------------------------------------------------------------------------- */
 
-/* Codes of 32 values and their sums by halves; returns the scale. */
-static float quantize_block(const float *x, int8_t *q, int16_t *s) {
-    uint32_t top = 0;   /* magnitudes compare like their bit patterns, NaN above all */
-    for (int i = 0; i < 32; i++) {
+/* The largest magnitude, as bits: magnitudes compare like their bit patterns, NaN above all. */
+static uint32_t top_bits(const float *x, int n) {
+    uint32_t top = 0;
+    for (int i = 0; i < n; i++) {
         uint32_t u = tl_f32_bits(x[i]) & 0x7fffffff;
         if (u > top) top = u;
     }
-    const float amax = tl_f32_from_bits(top), id = 127.0f / amax;
-    memset(q, 0, 32);
-    s[0] = s[1] = 0;
-    if (top >= 0x7f800000) return NAN;
-    if (!isfinite(id)) return 0;   /* amax = 0 and most denormals */
-    for (int i = 0; i < 32; i++) {
-        q[i] = (int8_t)lrintf(x[i] * id);
-        s[i / 16] = (int16_t)(s[i / 16] + q[i]);
-    }
-    return amax / 127.0f;
+    return top;
 }
 
-static void quantize_q8_scalar(const float *x, int k, void *act, int n, int t) {
+/* Of values up to that magnitude. 0 also where its reciprocal is no float: most denormals. */
+static float scale_of(uint32_t top) {
+    const float amax = tl_f32_from_bits(top);
+    return top >= 0x7f800000 ? NAN : isfinite(127.0f / amax) ? amax / 127.0f : 0;
+}
+
+/* Codes of 16 values; returns their sum. All zero where the scale is NaN or 0. */
+static int16_t round_16(const float *x, uint32_t top, int8_t *q) {
+    const float id = 127.0f / tl_f32_from_bits(top);
+    int sum = 0, usable = top < 0x7f800000 && isfinite(id);
+    for (int i = 0; i < 16; i++) sum += q[i] = usable ? (int8_t)lrintf(x[i] * id) : 0;
+    return (int16_t)sum;
+}
+
+/* Codes of 32 values and their sums by halves; returns the scale. */
+static float quantize_block(const float *x, int8_t *q, int16_t *s) {
+    const uint32_t top = top_bits(x, 32);
+    for (int h = 0; h < 2; h++) s[h] = round_16(x + 16 * h, top, q + 16 * h);
+    return scale_of(top);
+}
+
+static void put_act_f32_scalar(const float *x, int k, void *act, int n, int t) {
+    float *to = (float *)act + (size_t)t * (size_t)k;
+    for (int i = 0; i < k; i++) to[i] = x[i];
+    (void)n;
+}
+
+static void put_act_q8_scalar(const float *x, int k, void *act, int n, int t) {
     const int tile = t / TL_ACT_TILE, tn = tl_act_tile_n(n, tile), at = t % TL_ACT_TILE;
-    uint8_t *block = (uint8_t *)act + tl_act_tile_at(k, tile);
+    uint8_t *block = (uint8_t *)act + tl_act_tile_at(TL_ACT_Q8, k, tile);
     for (int b = 0; b < k / 32; b++, x += 32, block += tn * TL_ACT_Q8_BYTES) {
         float *d = (float *)(block + tn * 32) + at, *ds = d + tn;
         int16_t *s = (int16_t *)(block + tn * 40) + 2 * at;
         *d = quantize_block(x, (int8_t *)block + at * 32, s);
         *ds = *d * (float)(s[0] + s[1]);
+    }
+}
+
+static void put_act_q8k_scalar(const float *x, int k, void *act, int n, int t) {
+    const int tile = t / TL_ACT_TILE, tn = tl_act_tile_n(n, tile), at = t % TL_ACT_TILE;
+    uint8_t *block = (uint8_t *)act + tl_act_tile_at(TL_ACT_Q8K, k, tile);
+    for (int b = 0; b < k / 256; b++, x += 256, block += tn * TL_ACT_Q8K_BYTES) {
+        int16_t *s = (int16_t *)(block + tn * 260) + 24 * at;
+        const uint32_t top = top_bits(x, 256);
+        ((float *)(block + tn * 256))[at] = scale_of(top);
+        for (int i = 0; i < 16; i++) s[8 + i] = round_16(x + 16 * i, top, (int8_t *)block + (i / 4 * tn + at) * 64 + i % 4 * 16);
+        for (int i = 0; i < 8; i++) s[i] = (int16_t)(s[8 + 2 * i] + s[9 + 2 * i]);
     }
 }
 
@@ -267,7 +297,9 @@ static void attn_merge_scalar(float *am, float *as, float *aacc, float bm, float
 }
 
 void tl_scalar_fill_vec(tl_kernels *k) {
-    k->quantize_q8 = quantize_q8_scalar;
+    k->put_act[TL_ACT_F32] = put_act_f32_scalar;
+    k->put_act[TL_ACT_Q8] = put_act_q8_scalar;
+    k->put_act[TL_ACT_Q8K] = put_act_q8k_scalar;
     k->dot_f32 = dot_f32_scalar;
     k->rms_norm = rms_norm_scalar;
     k->add = add_scalar;

@@ -20,7 +20,8 @@ static void FN(attn_q4_0)(const tl_attn_args *a) { attn(a, TL_KV_Q4_0); }
 void FILL(LEVEL)(tl_kernels *k);
 
 void FILL(LEVEL)(tl_kernels *k) {
-    k->quantize_q8 = FN(quantize_q8);
+    k->put_act[TL_ACT_Q8] = FN(put_act_q8);
+    k->put_act[TL_ACT_Q8K] = FN(put_act_q8k);
     k->dot_f32 = FN(dot_f32);
     k->rms_norm = FN(rms_norm);
     k->add = FN(add);

@@ -23,10 +23,10 @@ INLINE void quantize_block(const float *x, int8_t *q, float *d, float *ds, int16
     }
 }
 
-static void FN(quantize_q8)(const float *x, int k, void *act, int n, int t) {
+static void FN(put_act_q8)(const float *x, int k, void *act, int n, int t) {
     const int tile = t / TL_ACT_TILE, tn = tl_act_tile_n(n, tile), at = t % TL_ACT_TILE;
     const size_t step = (size_t)tn * TL_ACT_Q8_BYTES;
-    uint8_t *first = (uint8_t *)act + tl_act_tile_at(k, tile);
+    uint8_t *first = (uint8_t *)act + tl_act_tile_at(TL_ACT_Q8, k, tile);
     uint8_t *q = first + at * 32, *d = first + tn * 32 + at * 4, *ds = d + tn * 4, *s = ds + tn * 4;
     for (int b = 0; b < k / 32; b++, x += 32, q += step, d += step, ds += step, s += step) {
 #ifdef HAS_QUANTIZE_4
@@ -36,6 +36,29 @@ static void FN(quantize_q8)(const float *x, int k, void *act, int n, int t) {
         }
 #endif
         quantize_block(x, (int8_t *)q, (float *)(void *)d, (float *)(void *)ds, (int16_t *)(void *)s);
+    }
+}
+
+static void FN(put_act_q8k)(const float *x, int k, void *act, int n, int t) {
+    const int tile = t / TL_ACT_TILE, tn = tl_act_tile_n(n, tile), at = t % TL_ACT_TILE;
+    uint8_t *block = (uint8_t *)act + tl_act_tile_at(TL_ACT_Q8K, k, tile);
+    for (int b = 0; b < k / 256; b++, x += 256, block += tn * TL_ACT_Q8K_BYTES) {
+        int16_t *s = (int16_t *)(void *)(block + tn * 260) + 24 * at;
+        uint32_t top = 0;
+        for (int i = 0; i < 8; i++) {
+            const uint32_t u = top_bits(x + 32 * i);
+            if (u > top) top = u;
+        }
+        const float amax = tl_f32_from_bits(top), id = 127.0f / amax;
+        const int usable = top < 0x7f800000 && id < INFINITY;
+        ((float *)(void *)(block + tn * 256))[at] = usable ? amax / 127.0f : top < 0x7f800000 ? 0 : NAN;
+        if (!usable) memset(s, 0, 48);
+        for (int i = 0; i < 8; i++) {
+            int8_t *q = (int8_t *)block + (i / 2 * tn + at) * 64 + i % 2 * 32;
+            if (usable) round_block(x + 32 * i, id, q, s + 8 + 2 * i);
+            else memset(q, 0, 32);
+            s[i] = (int16_t)(s[8 + 2 * i] + s[9 + 2 * i]);
+        }
     }
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * gemm.h: all matrix products of one x86 level; a level's gemm.c sets the parameters and includes this once.
- *   LEVEL  name of the level;  ROWS, VNNI  as in simd.h
+ *   LEVEL  name of the level;  ROWS, VNNI  as in simd.h;  AMX  as in tiles.h
  *
  * Weights are packed by groups of ROWS rows, a lane of a vector for each (planes.h, legacy.h, kquants.h, tables.h). Few
  * tokens are multiplied straight from the packed form (type.tmpl.h), many through panels (panel.h). Types without a
@@ -19,6 +19,7 @@
 #include "x86/simd.h"
 #include "x86/planes.h"
 #include "x86/panel.h"
+#include "x86/tiles.h"
 
 /* One function for each kind of panel in use: h = half, m = min, b = bits. */
 #define KIND_(half, min, bits) h##half##m##min##b##bits
@@ -30,7 +31,8 @@
 #endif
 #define PANEL(half, min, bits) \
     static void FN(panel, KIND(half, min, bits))(const tl_gemm_args *a, int r, int zero) { \
-        panel_run(a, r, zero, half, min, bits); \
+        if (TILES(half)) tile_run(a, r, min); \
+        else panel_run(a, r, zero, half, min, bits); \
     }
 PANEL(0, 0, 8)
 PANEL(1, 0, 8)
@@ -47,6 +49,9 @@ PANEL(1, 0, 6)
 PANEL(1, 1, 4)
 #endif
 
+#if AMX
+#include "x86/whole.h"
+#endif
 #include "x86/legacy.h"
 #include "x86/kquants.h"
 #include "x86/tables.h"
@@ -60,7 +65,7 @@ void FILL_(LEVEL)(tl_kernels *k);
 void FILL_(LEVEL)(tl_kernels *k) {
     fill_generic(k);
 #define PACK(NAME, name) \
-    k->gemm[TL_TYPE_##NAME] = (tl_gemm){STR(FN(gemm, name)), TL_ACT_Q8, ROWS, FN(group_bytes, name), FN(pack, name), \
+    k->gemm[TL_TYPE_##NAME] = (tl_gemm){STR(FN(gemm, name)), FN(act, name), ROWS, FN(group_bytes, name), FN(pack, name), \
                                         FN(gemm, name)};
     PACK(Q4_0, q4_0)
     PACK(Q4_1, q4_1)

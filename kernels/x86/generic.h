@@ -9,7 +9,7 @@ static int half_scales(int type) { return type == TL_TYPE_Q2_K || type == TL_TYP
 /* Codes are stored as the panel's kind wants them: unsigned as they are with minima, plus 128 for VNNI, else signed. */
 static void generic_row(const tl_type_info *t, const uint8_t *src, int k, uint8_t *panel, int r, int half) {
     int has_min = t->has_min;
-    uint32_t flip = VNNI && !has_min ? 128 * REP4 : 0;
+    uint32_t flip = VNNI && !has_min && !TILES(half) ? 128 * REP4 : 0;
     int8_t q[256];
     float scale[16], min[16];
     for (int at = 0; at < k; at += t->elems, src += t->bytes) {

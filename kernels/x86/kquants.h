@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * kquants.h: the types with blocks of 256, eight times 32. Layout of a packed block of ROWS rows (planes: planes.h);
- * the file's layout is in types/. Packing goes through the codes of 32 elements as words. */
+ * the file's layout is in types/. Packing goes through the codes of 32 elements as words. Scales and minima are whole
+ * numbers times a float of the block: ints_TYPE gives both, the latter of minima negative. */
 
 /* Elements 32i..32i+31 of q4_k or the low 4 bits of q5_k. */
 static void codes_k4(const uint8_t *qs, int i, uint32_t *c) {
@@ -15,15 +16,16 @@ static void pack_scales_k4(const uint8_t *src, uint8_t *dst, int r) {
     put_u16(dst + ROWS * 2, r, src + 2);
     for (int j = 0; j < 3; j++) put_u32(dst + ROWS * 4, j, r, load_u32(src + 4 + 4 * j));
 }
-INLINE void scales_k4(const uint8_t *p, vf *s, vf *m) {
-    vf d = load_f16(p), dmin = -load_f16(p + ROWS * 2);
+INLINE void ints_k4(const uint8_t *p, vf *d, vi *s, vf *dmin, vi *m) {
     vu x[3];
+    *d = load_f16(p);
+    *dmin = -load_f16(p + ROWS * 2);
     UNROLL for (int j = 0; j < 3; j++) x[j] = load_v(p + ROWS * 4 + j * VBYTES);
     vu sc[2] = {x[0] & 63 * REP4, (x[2] & 15 * REP4) | (x[0] >> 2 & 48 * REP4)};
     vu mn[2] = {x[1] & 63 * REP4, (x[2] >> 4 & 15 * REP4) | (x[1] >> 2 & 48 * REP4)};
     UNROLL for (int i = 0; i < 8; i++) {
-        s[i] = to_f32((vi)(sc[i / 4] >> i % 4 * 8 & 255)) * d;
-        m[i] = to_f32((vi)(mn[i / 4] >> i % 4 * 8 & 255)) * dmin;
+        s[i] = (vi)(sc[i / 4] >> i % 4 * 8 & 255);
+        m[i] = (vi)(mn[i / 4] >> i % 4 * 8 & 255);
     }
 }
 
@@ -37,7 +39,7 @@ static void pack_q4_k(const uint8_t *src, uint8_t *dst, int r) {
         pack_low4(dst + AT(i), r, c);
     }
 }
-INLINE void scales_q4_k(const uint8_t *p, vf *s, vf *m) { scales_k4(p, s, m); }
+INLINE void ints_q4_k(const uint8_t *p, vf *d, vi *s, vf *dmin, vi *m) { ints_k4(p, d, s, dmin, m); }
 INLINE void codes_q4_k(const uint8_t *p, int i, vu *w) { unpack_low4(p + AT(i), w); }
 #undef AT
 
@@ -48,7 +50,8 @@ INLINE void codes_q4_k(const uint8_t *p, int i, vu *w) { unpack_low4(p + AT(i), 
 #define HALF 0
 #define MIN 1
 #define BITS 4
-#define PANEL_FROM 13
+#define PLANES 2
+#define PANEL_FROM (AMX ? 17 : 13)
 #include "x86/type.tmpl.h"
 
 /* The upper bits of q5_k and q3_k: bit i of byte 4g+b in the file is that of element 32i + 4g+b, which belongs into bit g of
@@ -78,7 +81,7 @@ static void pack_q5_k(const uint8_t *src, uint8_t *dst, int r) {
         pack_low4(dst + AT(i) + VBYTES, r, c);
     }
 }
-INLINE void scales_q5_k(const uint8_t *p, vf *s, vf *m) { scales_k4(p, s, m); }
+INLINE void ints_q5_k(const uint8_t *p, vf *d, vi *s, vf *dmin, vi *m) { ints_k4(p, d, s, dmin, m); }
 INLINE void codes_q5_k(const uint8_t *p, int i, vu *w) {
     unpack_low4(p + AT(i) + VBYTES, w);
     unpack_bit5(p + AT(i), w);
@@ -92,6 +95,7 @@ INLINE void codes_q5_k(const uint8_t *p, int i, vu *w) {
 #define HALF 0
 #define MIN 1
 #define BITS 5
+#define PLANES 2
 #define PANEL_FROM 10
 #include "x86/type.tmpl.h"
 
@@ -109,13 +113,13 @@ static void pack_q6_k(const uint8_t *src, uint8_t *dst, int r) {
         pack_low4(dst + AT(i) + 2 * VBYTES, r, c);
     }
 }
-INLINE void scales_q6_k(const uint8_t *p, vf *s, vf *m) {
-    vf d = load_f16(p);
+INLINE void ints_q6_k(const uint8_t *p, vf *d, vi *s, vf *dmin, vi *m) {
+    *d = load_f16(p);
     UNROLL for (int j = 0; j < 4; j++) {
         vi x = (vi)load_v(p + ROWS * 2 + j * VBYTES);
-        UNROLL for (int i = 0; i < 4; i++) s[4 * j + i] = to_f32(x << (24 - 8 * i) >> 24) * d;
+        UNROLL for (int i = 0; i < 4; i++) s[4 * j + i] = x << (24 - 8 * i) >> 24;
     }
-    (void)m;
+    (void)dmin; (void)m;
 }
 INLINE void codes_q6_k(const uint8_t *p, int i, vu *w) {
     unpack_low4(p + AT(i) + 2 * VBYTES, w);
@@ -130,6 +134,7 @@ INLINE void codes_q6_k(const uint8_t *p, int i, vu *w) {
 #define HALF 1
 #define MIN 0
 #define BITS 6
+#define PLANES 2
 #define PANEL_FROM 12
 #include "x86/type.tmpl.h"
 
@@ -150,13 +155,14 @@ static void pack_q2_k(const uint8_t *src, uint8_t *dst, int r) {
         pack_low2(dst + AT(i), r, c);
     }
 }
-INLINE void scales_q2_k(const uint8_t *p, vf *s, vf *m) {
-    vf d = load_f16(p), dmin = -load_f16(p + ROWS * 2);
+INLINE void ints_q2_k(const uint8_t *p, vf *d, vi *s, vf *dmin, vi *m) {
+    *d = load_f16(p);
+    *dmin = -load_f16(p + ROWS * 2);
     UNROLL for (int j = 0; j < 4; j++) {
         vu x = load_v(p + ROWS * 4 + j * VBYTES);
         UNROLL for (int i = 0; i < 4; i++) {
-            s[4 * j + i] = to_f32((vi)(x >> 8 * i & 15)) * d;
-            m[4 * j + i] = to_f32((vi)(x >> (8 * i + 4) & 15)) * dmin;
+            s[4 * j + i] = (vi)(x >> 8 * i & 15);
+            m[4 * j + i] = (vi)(x >> (8 * i + 4) & 15);
         }
     }
 }
@@ -170,6 +176,7 @@ INLINE void codes_q2_k(const uint8_t *p, int i, vu *w) { unpack_low2(p + AT(i), 
 #define HALF 1
 #define MIN 1
 #define BITS 4
+#define PLANES 1
 #define PANEL_FROM 16
 #include "x86/type.tmpl.h"
 
@@ -187,16 +194,16 @@ static void pack_q3_k(const uint8_t *src, uint8_t *dst, int r) {
         pack_low2(dst + AT(i) + VBYTES, r, c);
     }
 }
-INLINE void scales_q3_k(const uint8_t *p, vf *s, vf *m) {
-    vf d = load_f16(p);
+INLINE void ints_q3_k(const uint8_t *p, vf *d, vi *s, vf *dmin, vi *m) {
     vu x[3];
+    *d = load_f16(p);
     UNROLL for (int j = 0; j < 3; j++) x[j] = load_v(p + ROWS * 2 + j * VBYTES);
     vu sc[4] = {(x[0] & 15 * REP4) | (x[2] << 4 & 48 * REP4), (x[1] & 15 * REP4) | (x[2] << 2 & 48 * REP4),
                 (x[0] >> 4 & 15 * REP4) | (x[2] & 48 * REP4), (x[1] >> 4 & 15 * REP4) | (x[2] >> 2 & 48 * REP4)};
     /* Scale - 32 as a signed number of 6 bits, whose sign is the upper bit turned. */
     UNROLL for (int i = 0; i < 16; i++)
-        s[i] = to_f32((vi)(sc[i / 4] ^ 32 * REP4) << (26 - 8 * (i % 4)) >> 26) * d;
-    (void)m;
+        s[i] = (vi)(sc[i / 4] ^ 32 * REP4) << (26 - 8 * (i % 4)) >> 26;
+    (void)dmin; (void)m;
 }
 INLINE void codes_q3_k(const uint8_t *p, int i, vu *w) {
     unpack_low2(p + AT(i) + VBYTES, w);
@@ -211,5 +218,6 @@ INLINE void codes_q3_k(const uint8_t *p, int i, vu *w) {
 #define HALF 1
 #define MIN 0
 #define BITS 4
+#define PLANES 1
 #define PANEL_FROM 12
 #include "x86/type.tmpl.h"

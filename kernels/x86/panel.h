@@ -17,7 +17,7 @@
 #define PANEL_BLOCK(half, min) (VBYTES * (8 + (1 + (half)) * (1 + (min))))
 #define TERM_BYTES (TL_ACT_TILE * 4)
 /* Panels in flight share each tile of activations while it is in L1/L2. Scratch: k/32 * 2 * TERM_BYTES = 4k bytes of
- * terms, then panels of at most k/32 * PANEL_BLOCK(1, 1) = 24k (ROWS 16) or 12k bytes, in all 52k of the 64k there. */
+ * terms, then panels of at most k/32 * PANEL_BLOCK(1, 1) = 24k (ROWS 16) or 12k bytes, in all 52k of the 72k there. */
 #define PANELS (32 / ROWS)
 #define PANELS_AT(a) ((uint8_t *)(a)->scratch + (size_t)(a)->k / 32 * 2 * TERM_BYTES)
 
@@ -79,7 +79,7 @@ INLINE void add_block(const int T, vf *acc, const vu *w, const vf *scale, const 
             const uint8_t *term = terms + h * TERM_BYTES + t * 4;
             vi isum[GROUP];
             UNROLL for (int i = 0; i < G; i++) isum[i] = HAS_ZERO(has_min, bits) ? set1(term + 4 * i) : (vi){0};
-            dot_tokens(isum, w + 4 * h, half ? 4 : 8, a.q + 32 * t + 16 * h, G, bits);
+            dot_tokens(isum, w + 4 * h, half ? 4 : 8, a.q + 32 * t + 16 * h, 32, G, bits);
             UNROLL for (int i = 0; i < G; i++) {
                 acc[t + i] = fma_v(to_f32(isum[i]), scale[h] * a.d[t + i], acc[t + i]);
                 if (has_min) acc[t + i] = fma_1(half ? load_f32(term + 4 * i) : a.ds[t + i], min[h], acc[t + i]);
@@ -115,7 +115,7 @@ INLINE void panel_run(const tl_gemm_args *a, int r, int zero, int half, int has_
     int blocks = a->k / 32;
     uint8_t *terms = a->scratch, *panels = PANELS_AT(a);
     for (int j = 0; j * TL_ACT_TILE < a->n; j++) {
-        act_tile x = {(const uint8_t *)a->x + tl_act_tile_at(a->k, j), tl_act_tile_n(a->n, j), 0};
+        act_tile x = {(const uint8_t *)a->x + tl_act_tile_at(TL_ACT_Q8, a->k, j), tl_act_tile_n(a->n, j), 0};
         act_terms(terms, x, blocks, HAS_ZERO(has_min, bits) ? zero : 0, half, has_min);
         for (int i = 0; i < PANELS && r + i * ROWS < a->r1; i++) {
             const uint8_t *panel = panels + (size_t)i * (size_t)blocks * PANEL_BLOCK(half, has_min);

@@ -105,13 +105,14 @@ INLINE vi dot_4(vi acc, vu w, const int8_t *a) {
  *   6 bits  pair <= 2*63*127 = 16002: 2 pairs (32004)
  *   8 bits  signed codes -128..127, |w| times a with w's sign: pair <= 2*128*127 = 32512: 1 pair
  * With VNNI every code is unsigned and the width does not matter. */
-/* Adds to the sums of T tokens, isum [T], the products of n code vectors w (4 k each) and activations a [T][32]. */
+/* Adds to the sums of T tokens, isum [T], the products of n code vectors w (4 k each) and activations a, `step` bytes from
+ * token to token. */
 #if VNNI
 
-INLINE void dot_tokens(vi *isum, const vu *w, int n, const int8_t *a, int T, int bits) {
+INLINE void dot_tokens(vi *isum, const vu *w, int n, const int8_t *a, int step, int T, int bits) {
     (void)bits;
     UNROLL for (int g = 0; g < n; g++)
-        UNROLL for (int t = 0; t < T; t++) isum[t] = dot_4(isum[t], w[g], a + 32 * t + 4 * g);
+        UNROLL for (int t = 0; t < T; t++) isum[t] = dot_4(isum[t], w[g], a + step * t + 4 * g);
 }
 
 #else
@@ -120,13 +121,13 @@ INLINE __m256i pair_16(vu w, const int8_t *a, int bits) {
     if (bits < 8) return _mm256_maddubs_epi16((__m256i)w, (__m256i)set1(a));
     return _mm256_maddubs_epi16(_mm256_abs_epi8((__m256i)w), _mm256_sign_epi8((__m256i)set1(a), (__m256i)w));
 }
-INLINE void dot_tokens(vi *isum, const vu *w, int n, const int8_t *a, int T, int bits) {
-    const int step = bits == 4 ? 8 : bits == 5 ? 4 : bits == 6 ? 2 : 1;
-    UNROLL for (int g = 0; g < n; g += step)
+INLINE void dot_tokens(vi *isum, const vu *w, int n, const int8_t *a, int step, int T, int bits) {
+    const int pairs = bits == 4 ? 8 : bits == 5 ? 4 : bits == 6 ? 2 : 1;
+    UNROLL for (int g = 0; g < n; g += pairs)
         UNROLL for (int t = 0; t < T; t++) {
-            __m256i sum = pair_16(w[g], a + 32 * t + 4 * g, bits);
-            for (int i = g + 1; i < g + step && i < n; i++)
-                sum = _mm256_add_epi16(sum, pair_16(w[i], a + 32 * t + 4 * i, bits));
+            __m256i sum = pair_16(w[g], a + step * t + 4 * g, bits);
+            for (int i = g + 1; i < g + pairs && i < n; i++)
+                sum = _mm256_add_epi16(sum, pair_16(w[i], a + step * t + 4 * i, bits));
             isum[t] += (vi)_mm256_madd_epi16(sum, _mm256_set1_epi16(1));
         }
 }

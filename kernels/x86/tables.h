@@ -50,8 +50,8 @@ static void pack_iq4_xs(const uint8_t *src, uint8_t *dst, int r) {
     for (int i = 0; i < 8; i++)
         for (int g = 0; g < 4; g++) put_u32(dst + AT(i), g, r, load_u32(src + 8 + 16 * i + 4 * g));
 }
-INLINE void scales_iq4_xs(const uint8_t *p, vf *s, vf *m) {
-    vf d = load_f16(p);
+INLINE void ints_iq4_xs(const uint8_t *p, vf *d, vi *s, vf *dmin, vi *m) {
+    *d = load_f16(p);
     vu high = load_u16(p + ROWS * 2), low = load_v(p + ROWS * 4);
     high = (high | high << 8) & 0x00ff00ff;
     high = (high | high << 4) & 15 * REP4;
@@ -59,10 +59,10 @@ INLINE void scales_iq4_xs(const uint8_t *p, vf *s, vf *m) {
     vu even = ((low & 15 * REP4) | (high & 3 * REP4) << 4) ^ 32 * REP4;
     vu odd = ((low >> 4 & 15 * REP4) | (high & 12 * REP4) << 2) ^ 32 * REP4;
     UNROLL for (int b = 0; b < 4; b++) {
-        s[2 * b] = to_f32((vi)even << (26 - 8 * b) >> 26) * d;
-        s[2 * b + 1] = to_f32((vi)odd << (26 - 8 * b) >> 26) * d;
+        s[2 * b] = (vi)even << (26 - 8 * b) >> 26;
+        s[2 * b + 1] = (vi)odd << (26 - 8 * b) >> 26;
     }
-    (void)m;
+    (void)dmin; (void)m;
 }
 INLINE void codes_iq4_xs(const uint8_t *p, int i, vu *w) {
     unpack_low4(p + AT(i), w);
@@ -77,6 +77,7 @@ INLINE void codes_iq4_xs(const uint8_t *p, int i, vu *w) {
 #define HALF 0
 #define MIN 0
 #define BITS 8
+#define PLANES 2
 #define PANEL_FROM 16
 #include "x86/type.tmpl.h"
 

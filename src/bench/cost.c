@@ -56,5 +56,5 @@ int tl_cost_peak(const tl_model *m) {
         for (size_t j = 0; j < sizeof w / sizeof *w; j++)
             if (w[j]->gemm) macs[w[j]->gemm->act] += (double)w[j]->rows * w[j]->cols;
     }
-    return macs[TL_ACT_Q8] >= macs[TL_ACT_F32] ? TL_PEAK_INT8 : TL_PEAK_F32;
+    return macs[TL_ACT_Q8] + macs[TL_ACT_Q8K] >= macs[TL_ACT_F32] ? TL_PEAK_INT8 : TL_PEAK_F32;
 }

@@ -38,8 +38,7 @@ typedef struct tl_team {
     void *scratch;            /* TL_GEMM_SCRATCH(largest cols) */
     void *groups;             /* TL_CLAIM_ROWS rows of any matrix that is not packed, as packed groups */
     float *row;               /* [largest cols] */
-    void *own_q8;             /* one token of Q8 activations, largest cols */
-    float *own_f32;           /* one token of f32 activations, largest cols */
+    void *own[TL_N_ACTS];     /* one token of activations in each form the model wants, largest cols */
     float *up;                /* [tl_up_floats()] second operand of a gated product */
     float *attn;              /* tl_attention_scratch() floats */
 } tl_team;
@@ -51,14 +50,14 @@ typedef struct tl_team {
 int tl_team_counter(tl_team *t);
 
 /* Activations in the forms (bit 1 << TL_ACT_*) that some products need. */
-typedef struct tl_acts { const float *f32; const void *q8; int n, k; } tl_acts;
+typedef struct tl_acts { void *const *form; int n, k; } tl_acts;   /* form [TL_N_ACTS] */
 
 /* Which forms these weights want. */
 unsigned tl_weight_forms(const tl_weight *const *w, int n);
 
 /* Rows to multiply with. src [n][stride], k values each; with norm (a weight [k]) the row is normalised first.
  * A single row is prepared by every thread for itself (cheaper than a barrier); several are split over the threads into
- * shared_q8 / shared_f32 (n * k values), and the function ends with a barrier. */
+ * the shared buffers (n * k values), and the function ends with a barrier. */
 typedef struct tl_prepare {
     const float *src;
     size_t stride;
@@ -66,8 +65,7 @@ typedef struct tl_prepare {
     const float *norm;        /* NULL: no normalisation */
     float eps;
     unsigned forms;
-    void *shared_q8;
-    float *shared_f32;
+    void *const *shared;      /* [TL_N_ACTS], those of forms */
 } tl_prepare;
 tl_acts tl_acts_prepare(tl_team *t, const tl_prepare *p);
 

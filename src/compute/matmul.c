@@ -12,30 +12,27 @@ unsigned tl_weight_forms(const tl_weight *const *w, int n) {
     return forms;
 }
 
-static void prepare_row(tl_team *t, const tl_prepare *p, int i, void *q8, float *f32, int n, int at) {
+/* Row i of the source as token at of n. */
+static void prepare_row(tl_team *t, const tl_prepare *p, int i, void *const *to, int n, int at) {
     const float *x = p->src + (size_t)i * p->stride;
-    int want_f32 = (p->forms >> TL_ACT_F32 & 1) != 0, want_q8 = (p->forms >> TL_ACT_Q8 & 1) != 0;
     if (p->norm) {
-        float *to = want_f32 ? f32 + (size_t)at * (size_t)p->k : t->row;
-        t->k->rms_norm(to, x, p->norm, p->k, p->eps);
-        x = to;
-    } else if (want_f32) {
-        float *to = f32 + (size_t)at * (size_t)p->k;
-        for (int j = 0; j < p->k; j++) to[j] = x[j];
+        t->k->rms_norm(t->row, x, p->norm, p->k, p->eps);
+        x = t->row;
     }
-    if (want_q8) t->k->quantize_q8(x, p->k, q8, n, at);
+    for (int f = 0; f < TL_N_ACTS; f++)
+        if (p->forms >> f & 1) t->k->put_act[f](x, p->k, to[f], n, at);
 }
 
 tl_acts tl_acts_prepare(tl_team *t, const tl_prepare *p) {
     if (p->n == 1) {
-        prepare_row(t, p, 0, t->own_q8, t->own_f32, 1, 0);
-        return (tl_acts){t->own_f32, t->own_q8, 1, p->k};
+        prepare_row(t, p, 0, t->own, 1, 0);
+        return (tl_acts){t->own, 1, p->k};
     }
     int begin, end;
     tl_split(p->n, 1, t->thread, t->n_threads, &begin, &end);
-    for (int i = begin; i < end; i++) prepare_row(t, p, i, p->shared_q8, p->shared_f32, p->n, i);
+    for (int i = begin; i < end; i++) prepare_row(t, p, i, p->shared, p->n, i);
     tl_pool_barrier(t->pool);
-    return (tl_acts){p->shared_f32, p->shared_q8, p->n, p->k};
+    return (tl_acts){p->shared, p->n, p->k};
 }
 
 /* Rows from row r on, as the kernel reads them. */
@@ -59,7 +56,7 @@ static void run_rows(tl_team *t, const tl_acts *x, const tl_weight *w, const flo
                      int add) {
     const tl_gemm *g = w->gemm;
     tl_gemm_args a = {
-        .type = w->type, .k = w->cols, .n = x->n, .x = g->act == TL_ACT_F32 ? (const void *)x->f32 : x->q8,
+        .type = w->type, .k = w->cols, .n = x->n, .x = x->form[g->act],
         .y_stride = stride, .add = add, .scratch = t->scratch,
     };
     for (int r = r0, end; r < r1; r = end) {

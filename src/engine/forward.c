@@ -46,7 +46,7 @@ static void start_rows(struct tl_session *s, tl_team *t) {
 
 static tl_acts prepare(struct tl_session *s, tl_team *t, const float *src, int k, const float *norm, const tl_weight *const *w, int n_w) {
     tl_prepare p = {.src = src, .stride = (size_t)k, .n = s->n, .k = k, .norm = norm, .eps = s->m->hp.rms_eps,
-                    .forms = tl_weight_forms(w, n_w), .shared_q8 = s->w.q8, .shared_f32 = s->w.f32};
+                    .forms = tl_weight_forms(w, n_w), .shared = s->w.acts};
     tl_acts a = tl_acts_prepare(t, &p);
     mark(s, t, TL_OP_PREPARE);
     return a;
@@ -142,7 +142,7 @@ static void head(struct tl_session *s, tl_team *t, float *logits) {
     tl_pool_barrier(t->pool);
     const tl_weight *w[] = {&s->m->head};
     tl_prepare prep = {.src = s->w.x, .stride = d, .n = s->n_want, .k = (int)d, .norm = s->m->output_norm, .eps = hp->rms_eps,
-                       .forms = tl_weight_forms(w, 1), .shared_q8 = s->w.q8, .shared_f32 = s->w.f32};
+                       .forms = tl_weight_forms(w, 1), .shared = s->w.acts};
     tl_acts a = tl_acts_prepare(t, &prep);
     tl_matmul(t, &a, &(tl_product){.w = &s->m->head, .y = logits, .stride = v}, 1);
     if (hp->logit_softcap <= 0) return;

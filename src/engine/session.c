@@ -32,15 +32,14 @@ static void lay_out(struct tl_session *s, layout *l) {
     const tl_hparams *hp = &s->m->hp;
     size_t n = (size_t)s->n_batch, d = (size_t)hp->n_embd, q = (size_t)hp->n_heads * (size_t)hp->head_dim;
     size_t qkv = q + 2 * (size_t)hp->n_kv_heads * (size_t)hp->head_dim, cols = (size_t)s->m->max_cols, f = sizeof(float);
-    int n_threads = tl_pool_size(s->pool), group = hp->n_heads / hp->n_kv_heads, wants_f32 = s->m->forms >> TL_ACT_F32 & 1;
+    int n_threads = tl_pool_size(s->pool), group = hp->n_heads / hp->n_kv_heads;
     tl_work *w = &s->w;
     w->x = take(l, n, d * f);
     w->y = take(l, s->m->arch->post_norms ? n : 0, d * f);
     w->qkv = take(l, n, qkv * f);
     w->att = take(l, n, q * f);
     w->ff = take(l, n, (size_t)hp->n_ff * f);
-    w->q8 = take(l, n, tl_act_q8_bytes((int)cols, 1));
-    w->f32 = take(l, wants_f32 ? n : 0, cols * f);
+    for (int i = 0; i < TL_N_ACTS; i++) w->acts[i] = take(l, s->m->forms >> i & 1 ? n : 0, tl_act_bytes(i, (int)cols, 1));
     w->cs = take(l, TL_N_ROPES * n, (size_t)hp->n_rot * f);
     w->partial = take(l, tl_attention_partial(n_threads, group, hp->head_dim, s->kv.n_ctx), f);
     s->inv_freq = take(l, TL_N_ROPES * (size_t)hp->n_rot / 2, sizeof *s->inv_freq);
@@ -55,8 +54,7 @@ static void lay_out(struct tl_session *s, layout *l) {
         t.scratch = take(l, TL_GEMM_SCRATCH(cols), 1);
         t.groups = take(l, s->m->groups_bytes, 1);
         t.row = take(l, cols, f);
-        t.own_q8 = take(l, tl_act_q8_bytes((int)cols, 1), 1);
-        t.own_f32 = take(l, cols, f);
+        for (int j = 0; j < TL_N_ACTS; j++) t.own[j] = take(l, s->m->forms >> j & 1, tl_act_bytes(j, (int)cols, 1));
         t.up = take(l, tl_up_floats(s->n_batch, hp->n_ff), f);
         t.attn = take(l, tl_attention_scratch(group, hp->head_dim), f);
         if (l->base) s->teams[i] = t;

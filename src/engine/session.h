@@ -24,8 +24,7 @@ typedef struct tl_work {
     float *qkv;               /* [n][qkv_width]: heads of q, of k, of v */
     float *att;               /* [n][n_heads * head_dim] */
     float *ff;                /* [n][n_ff] */
-    void *q8;                 /* Q8 activations, n * max_cols */
-    float *f32;               /* f32 activations, n * max_cols; NULL if no matrix wants them */
+    void *acts[TL_N_ACTS];    /* activations, n * max_cols in each form that some matrix wants */
     float *cs;                /* [TL_N_ROPES][n][n_rot] cos, sin of each row's position */
     float *partial;           /* of attention */
 } tl_work;

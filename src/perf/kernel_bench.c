@@ -97,7 +97,7 @@ static void measure_row(const bench *b, const task *t) {
     double seconds = tl_stat_time(&s) * t->calls;
     int dram = t->weights && !strcmp(t->weights, "dram");
     double bandwidth = b->m && dram ? tl_machine_bandwidth(b->m, 1, (int64_t)b->weight_bytes) : 0;
-    int kind = t->act == TL_ACT_Q8 ? TL_PEAK_INT8 : TL_PEAK_F32;
+    int kind = t->act == TL_ACT_F32 ? TL_PEAK_F32 : TL_PEAK_INT8;
     double peak = b->m && t->act >= 0 ? tl_machine_peak(b->m, b->level, kind, 1) : 0;
     tl_roofline r = tl_regime(t->bytes, t->macs, seconds, bandwidth, peak);
     tl_table_str(b->t, t->kernel);
@@ -166,10 +166,7 @@ static size_t fill_weights(const bench *b, const tl_gemm *g, const tl_type_info 
 }
 
 static void fill_act(const bench *b, const tl_kernels *k, int act, int cols, int n) {
-    for (int t = 0; t < n; t++) {
-        if (act == TL_ACT_Q8) k->quantize_q8(b->x, cols, b->act, n, t);
-        else memcpy(b->act + (size_t)t * (size_t)cols * 4, b->x, (size_t)cols * 4);
-    }
+    for (int t = 0; t < n; t++) k->put_act[act](b->x, cols, b->act, n, t);
 }
 
 static void bench_product(const bench *b, const tl_kernels *k, int type, int rows, int cols) {
@@ -196,7 +193,8 @@ static void bench_product(const bench *b, const tl_kernels *k, int type, int row
 typedef struct vec_call { const bench *b; const tl_kernels *k; } vec_call;
 enum { VEC = 2048, ROPE = 64 };
 
-static void call_quantize(void *p) { vec_call *c = p; c->k->quantize_q8(c->b->x, VEC, c->b->act, 1, 0); }
+static void call_put_q8(void *p) { vec_call *c = p; c->k->put_act[TL_ACT_Q8](c->b->x, VEC, c->b->act, 1, 0); }
+static void call_put_q8k(void *p) { vec_call *c = p; c->k->put_act[TL_ACT_Q8K](c->b->x, VEC, c->b->act, 1, 0); }
 static void call_norm(void *p) { vec_call *c = p; c->k->rms_norm(c->b->y, c->b->x, c->b->x, VEC, 1e-5f); }
 static void call_dot(void *p) { vec_call *c = p; c->b->y[0] = c->k->dot_f32(c->b->x, c->b->x + VEC, VEC); }
 static void call_silu(void *p) { vec_call *c = p; c->k->silu_mul(c->b->y, c->b->x, VEC); }
@@ -206,7 +204,8 @@ static void call_sum_exp(void *p) { vec_call *c = p; c->b->y[0] = (float)c->k->l
 
 #define SLOT(member) offsetof(tl_kernels, member)
 static const struct { const char *name; void (*call)(void *); size_t slot; int n; double bytes, macs; } vecs[] = {
-    {"quantize_q8", call_quantize, SLOT(quantize_q8), VEC, VEC * 4 + VEC / 32 * TL_ACT_Q8_BYTES, 0},
+    {"put_act_q8", call_put_q8, SLOT(put_act[TL_ACT_Q8]), VEC, VEC * 4 + VEC / 32 * TL_ACT_Q8_BYTES, 0},
+    {"put_act_q8k", call_put_q8k, SLOT(put_act[TL_ACT_Q8K]), VEC, VEC * 4 + VEC / 256 * TL_ACT_Q8K_BYTES, 0},
     {"rms_norm", call_norm, SLOT(rms_norm), VEC, VEC * 12, 0},
     {"dot_f32", call_dot, SLOT(dot_f32), VEC, VEC * 8, VEC},
     {"silu_mul", call_silu, SLOT(silu_mul), VEC, VEC * 12, 0},

@@ -11,8 +11,9 @@ static const struct { const char *name, *hint; } regimes[] = {
                           "sequences at once; more threads only while bandwidth grows with them"},
     [TL_REGIME_COMPUTE] = {"compute-bound", "more cores or a higher CPU level help; fewer bytes do not"},
     [TL_REGIME_OVERHEAD] = {"overhead-bound",
-                            "neither memory nor multiplication is at its limit: see where the time goes (perf record); "
-                            "fewer threads may help a small model, a type that unpacks faster a slow CPU"},
+                            "neither memory nor multiplication is at its limit: see where the time goes (--ops, perf "
+                            "record): scaling of sums at level amx, barriers in a small model (fewer threads may help), "
+                            "else unpacking"},
 };
 
 tl_roofline tl_regime(double bytes, double macs, double seconds, double bandwidth, double peak) {

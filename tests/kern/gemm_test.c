@@ -12,6 +12,7 @@
 #include <signal.h>
 #include <sys/mman.h>
 #include <unistd.h>
+#include "act.h"
 #include "half.h"
 #include "kernels.h"
 #include "test.h"
@@ -109,7 +110,7 @@ static void fill_block(uint8_t *b, int mode) {
     }
     /* The smallest exponents, whose scales are subnormal, and the largest: 12 times those no float holds. */
     if (type == TL_TYPE_MXFP4 && mode == W_SUBNORMAL) b[0] = (uint8_t)rnd_to(2);
-    if (type == TL_TYPE_MXFP4 && mode == W_HIGH && gemm->act == TL_ACT_Q8) b[0] = (uint8_t)(254 + rnd_to(2));
+    if (type == TL_TYPE_MXFP4 && mode == W_HIGH && gemm->act != TL_ACT_F32) b[0] = (uint8_t)(254 + rnd_to(2));
 }
 
 static void fill_float(uint8_t *p, int mode) {
@@ -150,48 +151,21 @@ static void make_x(float *x, int mode) {
 
 /* ---- activations in the form the kernel wants ---------------------------------------------------------------------- */
 
-static void put_q8(const float *x, uint8_t *act, int count, int t) {
-    int j = t / TL_ACT_TILE, T = tl_act_tile_n(count, j), p = t % TL_ACT_TILE;
-    uint8_t *b = act + tl_act_tile_at(k, j);
-    for (int at = 0; at < k; at += 32, b += (size_t)T * TL_ACT_Q8_BYTES) {
-        float amax = 0;
-        int bad = 0;
-        for (int i = 0; i < 32; i++) {
-            bad |= !isfinite(x[at + i]);
-            if (fabsf(x[at + i]) > amax) amax = fabsf(x[at + i]);
-        }
-        int16_t s[2] = {0, 0};
-        int8_t q[32] = {0};
-        for (int i = 0; i < 32 && !bad && amax > 0; i++) {
-            q[i] = (int8_t)lrintf(x[at + i] * (127.0f / amax));
-            s[i / 16] = (int16_t)(s[i / 16] + q[i]);
-        }
-        float d = bad ? NAN : amax / 127.0f, ds = d * (float)(s[0] + s[1]);
-        memcpy(b + p * 32, q, 32);
-        memcpy(b + T * 32 + p * 4, &d, 4);
-        memcpy(b + T * 36 + p * 4, &ds, 4);
-        memcpy(b + T * 40 + p * 4, s, 4);
-    }
-}
-
 /* Tokens order[0..count) of x [n][k], at the end of their region, which is read-only afterwards. */
 static const void *make_act(const float *x, const int *order, int count) {
     region_lock(&x_mem, 0);
-    size_t size = gemm->act == TL_ACT_Q8 ? tl_act_q8_bytes(k, count) : (size_t)k * (size_t)count * 4;
-    uint8_t *act = region_end(&x_mem, size, 64);
-    for (int t = 0; t < count; t++) {
-        const float *src = x + (size_t)order[t] * (size_t)k;
-        if (gemm->act == TL_ACT_Q8) put_q8(src, act, count, t);
-        else memcpy(act + (size_t)t * (size_t)k * 4, src, (size_t)k * 4);
-    }
+    uint8_t *act = region_end(&x_mem, tl_act_bytes(gemm->act, k, count), 64);
+    for (int t = 0; t < count; t++)
+        act_forms[gemm->act].put(x + (size_t)order[t] * (size_t)k, k, act, count, t);
     region_lock(&x_mem, 1);
     return act;
 }
 
 /* Value i of token row x as the kernel sees it. */
 static void seen_x(const float *x, double *a) {
-    for (int at = 0; at < k; at += 32) {
-        int end = at + 32 < k ? at + 32 : k;
+    int block = act_forms[gemm->act].block;
+    for (int at = 0; at < k; at += block) {
+        int end = at + block < k ? at + block : k;
         float amax = 0;
         for (int i = at; i < end; i++) if (fabsf(x[i]) > amax) amax = fabsf(x[i]);
         float d = amax / 127.0f;

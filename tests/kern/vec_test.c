@@ -3,151 +3,15 @@
  * Every vector operation at every level this CPU runs, against references in double with bounds derived from the number
  * of roundings. All buffers end at an unreadable page. What is promised bit for bit (quantization, KV conversion,
  * independence of neighbours) is compared bit for bit. */
-#include <float.h>
-#include <math.h>
-#include <sys/mman.h>
-#include <unistd.h>
 #include "half.h"
-#include "kernels.h"
 #include "kv_block.h"
-#include "test.h"
+#include "levels.h"
 
 #define EPS 0x1p-24   /* of one float rounding, relative */
-
-static tl_kernels K;
-#define EACH_LEVEL for (int lv_ = 0; level_at(&lv_); lv_++)
-
-/* Fills K for the first level from *i on that the CPU has and that has operations of its own here. */
-static int level_at(int *i) {
-    static tl_kernels last;
-    const size_t vec = offsetof(tl_kernels, quantize_q8);
-    for (; tl_levels[*i].name; ++*i) {
-        if (tl_levels[*i].needs & ~tl_cpu_features()) continue;
-        tl_kernels_init(&K, *i);
-        if (*i == 0 || memcmp((char *)&K + vec, (char *)&last + vec, sizeof K - vec)) break;
-    }
-    last = K;
-    return tl_levels[*i].name != NULL;
-}
-
-/* ---- memory and numbers ------------------------------------------------------------------------------------------ */
-
-#define SLOTS 8
-#define SLOT_BYTES (1 << 20)
-
-/* The last bytes before an unreadable page; each slot is one buffer, filled with a pattern. */
-static void *guarded(int slot, size_t bytes) {
-    static char *base[SLOTS];
-    const size_t page = (size_t)sysconf(_SC_PAGESIZE);
-    if (!base[slot]) {
-        base[slot] = mmap(NULL, SLOT_BYTES + page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-        if (base[slot] == MAP_FAILED || mprotect(base[slot] + SLOT_BYTES, page, PROT_NONE)) exit(2);
-    }
-    if (bytes > SLOT_BYTES) exit(2);
-    return memset(base[slot] + SLOT_BYTES - bytes, 0xa5, bytes);
-}
-static float *floats(int slot, int n) { return guarded(slot, (size_t)n * sizeof(float)); }
-
-static uint64_t seed = 1;
-static uint32_t rnd(void) {
-    seed ^= seed << 13, seed ^= seed >> 7, seed ^= seed << 17;
-    return (uint32_t)(seed >> 32);
-}
-static int below(int n) { return (int)(rnd() % (uint32_t)n); }
-static float uniform(void) { return (float)((int32_t)rnd() * 0x1p-31); }
-
-static float *randoms(int slot, int n, float range) {
-    float *x = floats(slot, n);
-    for (int i = 0; i < n; i++) x[i] = uniform() * range;
-    return x;
-}
-static float *copy(int slot, const float *x, int n) { return memcpy(floats(slot, n), x, (size_t)n * sizeof *x); }
-static int same_bits(const void *a, const void *b, size_t n) { return !memcmp(a, b, n); }
 
 static const int sizes[] = {1, 2, 3, 4, 5, 7, 8, 9, 13, 15, 16, 17, 23, 31, 32, 33,
                             47, 48, 49, 63, 64, 65, 66, 67, 128, 200, 576, 640, 2048};
 #define N_SIZES ((int)(sizeof sizes / sizeof *sizes))
-
-/* ---- quantization ------------------------------------------------------------------------------------------------ */
-
-/* The definition in kernels.h, for one block. */
-static void reference_block(const float *x, int8_t *q, float *d, float *ds, int16_t *s) {
-    float amax = 0;
-    int bad = 0;
-    for (int i = 0; i < 32; i++) {
-        if (!isfinite(x[i])) bad = 1;
-        amax = fmaxf(amax, fabsf(x[i]));
-    }
-    memset(q, 0, 32);
-    s[0] = s[1] = 0;
-    *d = *ds = bad ? NAN : 0;
-    if (bad || !isfinite(127.0f / amax)) return;
-    for (int i = 0; i < 32; i++) {
-        volatile float scaled = x[i] * (127.0f / amax);
-        q[i] = (int8_t)nearbyintf(scaled);
-        s[i / 16] = (int16_t)(s[i / 16] + q[i]);
-    }
-    *d = amax / 127.0f;
-    *ds = *d * (float)(s[0] + s[1]);
-}
-
-static void reference_quantize(const float *x, int k, uint8_t *act, int n, int t) {
-    const int j = t / TL_ACT_TILE, T = tl_act_tile_n(n, j), i = t % TL_ACT_TILE;
-    for (int b = 0; b < k / 32; b++) {
-        uint8_t *p = act + tl_act_tile_at(k, j) + (size_t)b * (size_t)T * TL_ACT_Q8_BYTES;
-        int8_t q[32];
-        int16_t s[2];
-        float d, ds;
-        reference_block(x + b * 32, q, &d, &ds, s);
-        memcpy(p + i * 32, q, 32);
-        memcpy(p + T * 32 + i * 4, &d, 4);
-        memcpy(p + T * 36 + i * 4, &ds, 4);
-        memcpy(p + T * 40 + i * 4, s, 4);
-    }
-}
-
-/* A block of one of many kinds. */
-static void hard_block(float *x, int kind) {
-    static const float tops[] = {FLT_MAX, FLT_MIN, 1e-38f, 1e-45f, 3.8e-37f, 3.7e-37f, 3.6e-37f, 1e30f, 127, 254, 1};
-    const float top = kind < 11 ? tops[kind] : ldexpf(1 + fabsf(uniform()), below(60) - 30);
-    for (int i = 0; i < 32; i++) x[i] = uniform() * top;
-    x[below(32)] = below(2) ? top : -top;
-    if (kind >= 8 && kind < 11)   /* ties */
-        for (int i = 1; i < 32; i++) x[i] = top * ((float)below(253) - 126.5f) / 127;
-    if (kind == 11) memset(x, 0, 32 * sizeof *x);
-    if (kind == 12) for (int i = 0; i < 32; i++) x[i] = -0.0f;
-    if (kind == 13) x[below(32)] = NAN;
-    if (kind == 14) x[below(32)] = -NAN;
-    if (kind == 15) x[below(32)] = INFINITY;
-    if (kind == 16) x[below(32)] = -INFINITY;
-    if (kind == 17) x[0] = INFINITY, x[31] = NAN;
-}
-
-static int same_act(const uint8_t *a, const uint8_t *b, size_t n) {
-    for (size_t i = 0; i < n; i += 4) {   /* NaN may have any payload */
-        float x, y;
-        memcpy(&x, a + i, 4);
-        memcpy(&y, b + i, 4);
-        if (memcmp(&x, &y, 4) && !(isnan(x) && isnan(y))) return 0;
-    }
-    return 1;
-}
-
-static void quantize(void) {
-    static const int ks[] = {32, 64, 96, 576, 640, 2048}, ns[] = {1, 2, 15, 16, 17, 35};
-    EACH_LEVEL for (int a = 0; a < 6; a++) for (int b = 0; b < 6; b++) {
-        const int k = ks[a], n = ns[b];
-        const size_t bytes = tl_act_q8_bytes(k, n);
-        uint8_t *act = guarded(0, bytes), *want = guarded(1, bytes);
-        for (int t = n - 1; t >= 0; t -= 1 + n / 4) {
-            float *x = floats(2, k);
-            for (int i = 0; i < k; i += 32) hard_block(x + i, below(24));
-            K.quantize_q8(x, k, act, n, t);
-            reference_quantize(x, k, want, n, t);
-        }
-        CHECKF(same_act(act, want, bytes), "%s k %d n %d", K.level, k, n);
-    }
-}
 
 /* ---- element-wise ------------------------------------------------------------------------------------------------ */
 
@@ -646,7 +510,6 @@ static void products(void) {
 }
 
 int main(void) {
-    RUN(quantize);
     RUN(dot);
     RUN(norm);
     RUN(add_scale);
