@@ -15,13 +15,18 @@
 
 /* ---- what an architecture consists of ---------------------------------------------------------------------------- */
 
-enum { BIAS = 1, QK_NORM = 2, POST_NORM = 4, TIED = 8, SPM = 16, LOCAL = 32 };
+enum { BIAS = 1, QK_NORM = 2, POST_NORM = 4, TIED = 8, SPM = 16, LOCAL = 32, NO_PRE_NORM = 64, QK_NORM_ROW = 128 };
 
 static const struct arch { const char *name, *pre; int has; double rope_base; } archs[] = {
     {"llama", "gpt-2", 0, 10000},
     {"qwen2", "qwen2", BIAS | TIED, 1000000},
     {"qwen3", "qwen2", QK_NORM, 1000000},
+    {"gemma", "default", TIED | SPM, 10000},
+    {"gemma2", "default", POST_NORM | TIED | SPM | LOCAL, 10000},
     {"gemma3", "default", QK_NORM | POST_NORM | TIED | SPM | LOCAL, 1000000},
+    {"olmo2", "gpt-2", QK_NORM_ROW | NO_PRE_NORM | POST_NORM | LOCAL, 500000},
+    {"granite", "gpt-2", TIED, 10000},
+    {"smollm3", "gpt-2", TIED, 2000000},
 };
 
 typedef struct config {
@@ -34,7 +39,7 @@ typedef struct config {
 } config;
 
 static const tl_opt options[] = {
-    {"--arch", "NAME", TL_OPT_STR, offsetof(config, arch_name), 0, 0, "llama, qwen2, qwen3 or gemma3; default llama"},
+    {"--arch", "NAME", TL_OPT_STR, offsetof(config, arch_name), 0, 0, "its name in a file; default llama"},
     {"--type", "TYPE", TL_OPT_STR, offsetof(config, type_name), 0, 0, "type of the matrices; default f32"},
     {"--layers", "N", TL_OPT_INT, offsetof(config, layers), 1, 1000, "default 2"},
     {"--embd", "N", TL_OPT_INT, offsetof(config, embd), 1, 65536, "default 256"},
@@ -47,8 +52,8 @@ static const tl_opt options[] = {
     {"--seed", "N", TL_OPT_INT, offsetof(config, seed), 0, 1e15, "default 1"},
     {"--split", "N", TL_OPT_INT, offsetof(config, split), 1, 99, "parts of a split model; default 1: one file"},
     {"--key", "NAME=X", TL_OPT_LIST, offsetof(config, keys), 0, 0,
-     "add the key <arch>.NAME: f32 if X has a point, else u32"},
-    {"--tied", NULL, TL_OPT_FLAG, offsetof(config, tied), 0, 0, "no output.weight (qwen2 and gemma3 never have one)"},
+     "add the key <arch>.NAME: f32 if X has a point, str if it begins with a letter, else u32"},
+    {"--tied", NULL, TL_OPT_FLAG, offsetof(config, tied), 0, 0, "no output.weight (some architectures never have one)"},
     {0},
 };
 
@@ -98,7 +103,10 @@ static void add_layer(tensors *t, int layer) {
     int64_t q = c->heads * c->head_dim, kv = c->kv_heads * c->head_dim;
     char name[64];
 #define NAME(s) (snprintf(name, sizeof name, "blk.%d." s, layer), name)
-    add_vector(t, c->embd, 1, NAME("attn_norm.weight"));
+    if (!(c->arch->has & NO_PRE_NORM)) {
+        add_vector(t, c->embd, 1, NAME("attn_norm.weight"));
+        add_vector(t, c->embd, 1, NAME("ffn_norm.weight"));
+    }
     add_matrix(t, c->embd, q, NAME("attn_q.weight"));
     add_matrix(t, c->embd, kv, NAME("attn_k.weight"));
     add_matrix(t, c->embd, kv, NAME("attn_v.weight"));
@@ -107,12 +115,12 @@ static void add_layer(tensors *t, int layer) {
         add_vector(t, kv, 0, NAME("attn_k.bias"));
         add_vector(t, kv, 0, NAME("attn_v.bias"));
     }
-    if (c->arch->has & QK_NORM) {
-        add_vector(t, c->head_dim, 1, NAME("attn_q_norm.weight"));
-        add_vector(t, c->head_dim, 1, NAME("attn_k_norm.weight"));
+    if (c->arch->has & (QK_NORM | QK_NORM_ROW)) {
+        int row = (c->arch->has & QK_NORM_ROW) != 0;
+        add_vector(t, row ? q : c->head_dim, 1, NAME("attn_q_norm.weight"));
+        add_vector(t, row ? kv : c->head_dim, 1, NAME("attn_k_norm.weight"));
     }
     add_matrix(t, q, c->embd, NAME("attn_output.weight"));
-    add_vector(t, c->embd, 1, NAME("ffn_norm.weight"));
     add_matrix(t, c->embd, c->ff, NAME("ffn_gate.weight"));
     add_matrix(t, c->embd, c->ff, NAME("ffn_up.weight"));
     add_matrix(t, c->ff, c->embd, NAME("ffn_down.weight"));
@@ -285,7 +293,8 @@ static void put_arch(tl_gguf_writer *w, const config *c) {
     for (int i = 0; i < c->keys.n; i++) {
         const char *text = c->keys.v[i], *x = strchr(text, '=') ? strchr(text, '=') + 1 : "";
         snprintf(key, sizeof key, "%s.%.*s", c->arch->name, (int)strcspn(text, "="), text);
-        if (strchr(x, '.')) tl_gguf_put_f32(w, key, strtof(x, NULL));
+        if (*x >= 'a' && *x <= 'z') tl_gguf_put_str(w, key, x);
+        else if (strchr(x, '.')) tl_gguf_put_f32(w, key, strtof(x, NULL));
         else tl_gguf_put_u32(w, key, (uint32_t)strtoul(x, NULL, 10));
     }
 #undef KEY

@@ -34,11 +34,11 @@ static void start_rows(struct tl_session *s, tl_team *t) {
         for (int r = 0; r < TL_N_ROPES; r++) {
             if (r == TL_ROPE_LOCAL && !hp->window) continue;
             float *cs = (float *)rope_row(s, r, i);
-            const double *freq = s->inv_freq + (size_t)r * (size_t)half;
+            const double *freq = s->inv_freq + (size_t)r * (size_t)half, magnitude = hp->rope[r].magnitude;
             for (int j = 0; j < half; j++) {
                 double angle = (double)s->pos[i] * freq[j];
-                cs[2 * j] = (float)cos(angle);
-                cs[2 * j + 1] = (float)sin(angle);
+                cs[2 * j] = (float)(cos(angle) * magnitude);
+                cs[2 * j + 1] = (float)(sin(angle) * magnitude);
             }
         }
     }
@@ -52,18 +52,30 @@ static tl_acts prepare(struct tl_session *s, tl_team *t, const float *src, int k
     return a;
 }
 
+/* Norms over all heads of q, and of k, of every row. Ends with a barrier. */
+static void norm_rows(struct tl_session *s, tl_team *t, const tl_layer *l) {
+    const tl_hparams *hp = &s->m->hp;
+    int q = hp->n_heads * hp->head_dim, kv = hp->n_kv_heads * hp->head_dim, begin, end;
+    tl_split(2 * s->n, 1, t->thread, t->n_threads, &begin, &end);
+    for (int i = begin; i < end; i++) {
+        float *x = s->w.qkv + (size_t)(i / 2) * (size_t)(q + 2 * kv) + (i % 2 ? q : 0);
+        t->k->rms_norm(x, x, i % 2 ? l->k_norm : l->q_norm, i % 2 ? kv : q, hp->rms_eps);
+    }
+    tl_pool_barrier(t->pool);
+}
+
 /* Per head of every row: norm, rope; q is scaled, k and v go to the cache. Split over (row, head). */
 static void finish_heads(struct tl_session *s, tl_team *t, const tl_layer *l, int layer) {
     const tl_hparams *hp = &s->m->hp;
     int hd = hp->head_dim, H = hp->n_heads, KV = hp->n_kv_heads, heads = H + 2 * KV, begin, end;
+    int head_norms = s->m->arch->qk_norm == TL_QK_NORM_HEAD;
     tl_split(s->n * heads, 1, t->thread, t->n_threads, &begin, &end);
     for (int i = begin; i < end; i++) {
         int row = i / heads, h = i % heads, pos = s->pos[row];
         float *x = s->w.qkv + ((size_t)row * (size_t)heads + (size_t)h) * (size_t)hd;
         if (h < H + KV) {
-            const float *norm = h < H ? l->q_norm : l->k_norm;
-            if (norm) t->k->rms_norm(x, x, norm, hd, hp->rms_eps);
-            t->k->rope(x, rope_row(s, l->rope, row), hp->n_rot, hp->rope_kind);
+            if (head_norms) t->k->rms_norm(x, x, h < H ? l->q_norm : l->k_norm, hd, hp->rms_eps);
+            if (l->rope != TL_ROPE_ABSENT) t->k->rope(x, rope_row(s, l->rope, row), hp->n_rot, hp->rope_kind);
         }
         if (h < H) t->k->scale(x, hp->attn_scale, hd);
         else if (h < H + KV) s->kv.ops->put_k(tl_kv_k(&s->kv, layer, s->seq[row], h - H, pos / TL_KV_PAGE), x, hd, pos % TL_KV_PAGE);
@@ -106,6 +118,7 @@ static void attention_half(struct tl_session *s, tl_team *t, const tl_layer *l, 
     tl_matmul(t, &a, p, 3);
     tl_pool_barrier(t->pool);
     mark(s, t, TL_OP_QKV);
+    if (s->m->arch->qk_norm == TL_QK_NORM_ROW) norm_rows(s, t, l);
     finish_heads(s, t, l, layer);
     tl_pool_barrier(t->pool);
     mark(s, t, TL_OP_ROPE_KV);

@@ -2,7 +2,6 @@
  * The session part of tinyllm.h: memory, batches cut into pieces, positions. */
 #include "engine/session.h"
 
-#include <math.h>
 #include <string.h>
 
 #define DEFAULT_CTX 4096
@@ -65,11 +64,8 @@ static void fill_frequencies(struct tl_session *s) {
     const tl_hparams *hp = &s->m->hp;
     int half = hp->n_rot / 2;
     for (int r = 0; r < TL_N_ROPES; r++)
-        for (int i = 0; i < half; i++) {
-            const tl_rope *rope = &hp->rope[r];
-            double f = rope->scale * pow(rope->base, -2.0 * i / hp->n_rot);
-            s->inv_freq[(size_t)r * (size_t)half + (size_t)i] = rope->factor ? f / (double)rope->factor[i] : f;
-        }
+        for (int i = 0; i < half; i++)
+            s->inv_freq[(size_t)r * (size_t)half + (size_t)i] = tl_rope_frequency(&hp->rope[r], hp->n_rot, i);
 }
 
 static int init(struct tl_session *s, const tl_model *m, const tl_session_options *o, tl_error *err) {

@@ -61,6 +61,14 @@ static tl_weight matrix(binder *b, int rows, int cols, int required, const char 
     return w;
 }
 
+static int is_nth(int layer, int period) { return period && (layer + 1) % period == 0; }
+
+static void choose_layer_kind(const tl_hparams *hp, int i, tl_layer *l) {
+    int windowed = hp->window_layers ? tl_gguf_int_at(hp->window_layers, (uint64_t)i) != 0 : !is_nth(i, hp->window_period);
+    l->window = windowed ? hp->window : 0;
+    l->rope = is_nth(i, hp->rope_period) ? TL_ROPE_ABSENT : l->window ? TL_ROPE_LOCAL : TL_ROPE_GLOBAL;
+}
+
 static void bind_layer(binder *b, int i) {
     const tl_hparams *hp = &b->m->hp;
     const tl_arch *arch = b->m->arch;
@@ -68,7 +76,10 @@ static void bind_layer(binder *b, int i) {
     int d = hp->n_embd, q = hp->n_heads * hp->head_dim, kv = hp->n_kv_heads * hp->head_dim, hd = hp->head_dim;
     char name[64];
 #define NAME(suffix) (snprintf(name, sizeof name, "blk.%d." suffix, i), name)
-    l->attn_norm = vector(b, d, 1, NAME("attn_norm.weight"));
+    if (!arch->no_pre_norms) {
+        l->attn_norm = vector(b, d, 1, NAME("attn_norm.weight"));
+        l->ffn_norm = vector(b, d, 1, NAME("ffn_norm.weight"));
+    }
     l->q = matrix(b, q, d, 1, NAME("attn_q.weight"));
     l->k = matrix(b, kv, d, 1, NAME("attn_k.weight"));
     l->v = matrix(b, kv, d, 1, NAME("attn_v.weight"));
@@ -78,14 +89,14 @@ static void bind_layer(binder *b, int i) {
     l->v_bias = vector(b, kv, arch->qkv_bias, NAME("attn_v.bias"));
     l->o_bias = vector(b, d, 0, NAME("attn_output.bias"));
     if (arch->qk_norm) {
-        l->q_norm = vector(b, hd, 1, NAME("attn_q_norm.weight"));
-        l->k_norm = vector(b, hd, 1, NAME("attn_k_norm.weight"));
+        int rows = arch->qk_norm == TL_QK_NORM_ROW;
+        l->q_norm = vector(b, rows ? q : hd, 1, NAME("attn_q_norm.weight"));
+        l->k_norm = vector(b, rows ? kv : hd, 1, NAME("attn_k_norm.weight"));
     }
     if (arch->post_norms) {
         l->attn_post_norm = vector(b, d, 1, NAME("post_attention_norm.weight"));
         l->ffn_post_norm = vector(b, d, 1, NAME("post_ffw_norm.weight"));
     }
-    l->ffn_norm = vector(b, d, 1, NAME("ffn_norm.weight"));
     l->gate = matrix(b, hp->n_ff, d, 1, NAME("ffn_gate.weight"));
     l->up = matrix(b, hp->n_ff, d, 1, NAME("ffn_up.weight"));
     l->down = matrix(b, d, hp->n_ff, 1, NAME("ffn_down.weight"));
@@ -93,9 +104,7 @@ static void bind_layer(binder *b, int i) {
     l->up_bias = vector(b, hp->n_ff, 0, NAME("ffn_up.bias"));
     l->down_bias = vector(b, d, 0, NAME("ffn_down.bias"));
 #undef NAME
-    int sees_all = !hp->window || (hp->window_period && (i + 1) % hp->window_period == 0);
-    l->window = sees_all ? 0 : hp->window;
-    l->rope = sees_all ? TL_ROPE_GLOBAL : TL_ROPE_LOCAL;
+    choose_layer_kind(hp, i, l);
 }
 
 static int64_t weight_bytes(const tl_weight *w) { return (int64_t)w->row_bytes * w->rows; }
@@ -136,7 +145,14 @@ static void bind_embedding(binder *b) {
             tl_fault(b->f, "tensor rope_freqs.weight holds values that are not above 0");
             break;
         }
-    m->output_norm = vector(b, hp->n_embd, 1, "output_norm.weight");
+}
+
+/* A factor on logits becomes one on what they are products of. */
+static void bind_output_norm(binder *b) {
+    const tl_hparams *hp = &b->m->hp;
+    float *at = b->m->norms + b->m->norms_n;
+    b->m->output_norm = vector(b, hp->n_embd, 1, "output_norm.weight");
+    for (int i = 0; b->m->output_norm && i < hp->n_embd; i++) at[i] *= hp->logit_scale;
 }
 
 /* A tensor nobody asked for is part of a model we do not understand: its text would be subtly wrong. */
@@ -161,6 +177,7 @@ int tl_bind(struct tl_model *m, int exact, tl_faults *f, tl_error *err) {
     b.used = tl_alloc_n(m->gguf->n_tensors + 1, 1, "tensors", err);
     if (!m->norms || !m->layers || !b.used) { tl_free(b.used); return TL_E_MEMORY; }
     bind_embedding(&b);
+    bind_output_norm(&b);
     for (int i = 0; i < m->hp.n_layers && f->n < 100; i++) bind_layer(&b, i);
     if (!f->n) refuse_unused(&b);
     if (!f->n) count(m);

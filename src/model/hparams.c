@@ -59,50 +59,79 @@ static double read_num(const reader *r, const char *name, double lo, double hi, 
 /* A factor; 0 stands for the architecture's own. */
 static float read_scale(const reader *r, const char *name, float own) {
     float v = (float)read_num(r, name, 0, 1e6, 0, 0);
+    if (v > 0 && v < 1e-6f) tl_fault(r->f, "%s.%s is %g, allowed are 0 and 1e-06 to 1e+06", r->arch, name, (double)v);
     return v > 0 ? v : own;
 }
 
 /* rope.scaling.*: "none", or "linear", which is also meant where a factor comes without a type; the older
- * rope.scale_linear. "llama3" comes as the tensor rope_freqs.weight. */
-static double read_rope_scale(const reader *r) {
+ * rope.scale_linear; "yarn", which strengthens attention by ln(factor) / 10 + 1. "llama3" comes as the tensor
+ * rope_freqs.weight. */
+static void read_rope(const reader *r, int64_t n_ctx_train, tl_rope *rope) {
     double factor = read_num(r, "rope.scale_linear", 1e-6, 1e6, 0, 1);
     KEY(r, "rope.scaling.type");
     tl_slice type = {0};
     tl_error e = {0};
     int got = tl_gguf_str(r->g, key, &type, &e);
     if (got < 0) tl_fault(r->f, "%s", e.text);
-    if (got > 0 && tl_slice_is(type, "none")) return 1 / factor;
-    if (got > 0 && !tl_slice_is(type, "linear")) {
-        tl_unsupported(r->f, "%s is \"%.*s\"; known are none, linear", key, (int)(type.n < 40 ? type.n : 40), type.p);
-        return 1;
-    }
-    return 1 / read_num(r, "rope.scaling.factor", 1e-6, 1e6, got > 0, factor);
+    rope->yarn = got > 0 && tl_slice_is(type, "yarn");
+    if (got > 0 && !rope->yarn && !tl_slice_is(type, "none") && !tl_slice_is(type, "linear"))
+        tl_unsupported(r->f, "%s is \"%.*s\"; known are none, linear, yarn", key, (int)(type.n < 40 ? type.n : 40), type.p);
+    else if (got <= 0 || !tl_slice_is(type, "none")) factor = read_num(r, "rope.scaling.factor", 1e-6, 1e6, got > 0, factor);
+    rope->base = read_num(r, "rope.freq_base", 1e-3, 1e12, 0, 10000);
+    rope->scale = 1 / factor;
+    rope->magnitude = read_num(r, "rope.scaling.attn_factor", 1e-3, 1e3, 0, 1);
+    rope->n_ctx_orig = read_int(r, "rope.scaling.original_context_length", 1, INT64_MAX, rope->yarn && !n_ctx_train, n_ctx_train, 0);
+    rope->yarn_fast = read_num(r, "rope.scaling.yarn_beta_fast", 1e-3, 1e6, 0, 32);
+    rope->yarn_slow = read_num(r, "rope.scaling.yarn_beta_slow", 1e-3, 1e6, 0, 1);
+    if (rope->yarn && factor > 1) rope->magnitude *= 0.1 * log(factor) + 1;
+}
+
+/* The window's size, and which layers have it: a period, or an array of truth values. */
+static void read_window_layers(const reader *r, tl_hparams *hp) {
+    KEY(r, "attention.sliding_window_pattern");
+    const tl_gguf_kv *kv = tl_gguf_find(r->g, key);
+    if (!kv || kv->type != TL_GGUF_ARR)
+        hp->window_period = (int)read_int(r, "attention.sliding_window_pattern", 0, 1024, 0, hp->window_period, 0);
+    else if (kv->elem == TL_GGUF_STR || kv->elem == TL_GGUF_ARR || kv->n != (uint64_t)hp->n_layers)
+        tl_fault(r->f, "%s is not one truth value for each of %d layers", key, hp->n_layers);
+    else hp->window_layers = kv;
+}
+
+/* With x = s z, z += f(norm(x)) stands for x += s f(norm(x)), and the norm of z is that of x if its epsilon is divided
+ * by s^2: a factor on what layers add costs nothing. Only where norms read x and nothing else, and nothing but norms
+ * reads x. */
+static void fold_residual_scale(tl_hparams *hp, float s) {
+    hp->embd_scale /= s;
+    hp->rms_eps /= s * s;
 }
 
 /* Keys by which files ask for arithmetic that the forward pass does not have, and the numbers with which they ask for
  * nothing. Some belong to other architectures; a file that has them computes as those do. */
 enum { AT_0 = 1, AT_1 = 2 };
-static const struct { const char *name; int off; } not_computed[] = {
-    {"expert_count", AT_0},                /* mixtures of experts */
-    {"use_parallel_residual", AT_0},       /* attention and feed-forward side by side */
-    {"swin_norm", AT_0},                   /* norms behind the halves of a layer instead of before */
-    {"logit_scale", AT_0 | AT_1},          /* a factor for some architectures, a divisor for others */
-    {"residual_scale", AT_0 | AT_1},
-    {"attention.causal", AT_1},            /* 0: tokens see those that follow */
-    {"attention.clamp_kqv", AT_0},
-    {"attention.max_alibi_bias", AT_0},
-    {"attention.output_scale", AT_0 | AT_1},
-    {"attention.temperature_length", AT_0},
-    {"attention.temperature_scale", AT_0},
-    {"attention.shared_kv_layers", AT_0},
-    {"rope.scaling.attn_factor", AT_1},
+static const struct { const char *name; int off; unsigned key; } not_computed[] = {   /* key: TL_KEY_*, if it has one */
+    {"expert_count", AT_0, 0},             /* mixtures of experts */
+    {"use_parallel_residual", AT_0, 0},    /* attention and feed-forward side by side */
+    {"swin_norm", AT_0, 0},                /* norms behind the halves of a layer instead of before */
+    {"logit_scale", AT_0 | AT_1, TL_KEY_LOGIT_DIVISOR},   /* a factor for some architectures, a divisor for others */
+    {"residual_scale", AT_0 | AT_1, TL_KEY_RESIDUAL_SCALE},
+    {"attention.causal", AT_1, 0},         /* 0: tokens see those that follow */
+    {"attention.clamp_kqv", AT_0, 0},
+    {"attention.max_alibi_bias", AT_0, 0},
+    {"attention.output_scale", AT_0 | AT_1, 0},
+    {"attention.temperature_length", AT_0, 0},
+    {"attention.temperature_scale", AT_0, 0},
+    {"attention.shared_kv_layers", AT_0, 0},
+    {"rope.scaling.yarn_ext_factor", AT_1, 0},
+    {"rope.scaling.yarn_attn_factor", AT_1, 0},
+    {"rope.scaling.yarn_log_multiplier", AT_0, 0},
 };
 
 static int is_off(double v, int off) { return (v == 0 && off & AT_0) || (v == 1 && off & AT_1); }
 
-static void refuse_not_computed(const reader *r) {
+static void refuse_not_computed(const reader *r, const tl_arch *arch) {
     static const char *const only[] = {[AT_0] = "0", [AT_1] = "1", [AT_0 | AT_1] = "0 or 1"};
     for (size_t k = 0; k < sizeof not_computed / sizeof *not_computed; k++) {
+        if (arch->keys & not_computed[k].key) continue;
         KEY(r, not_computed[k].name);
         const tl_gguf_kv *kv = tl_gguf_find(r->g, key);
         enum tl_gguf_type type = !kv ? TL_GGUF_U32 : kv->type == TL_GGUF_ARR ? kv->elem : kv->type;
@@ -156,8 +185,7 @@ void tl_hparams_load(const tl_gguf *g, const tl_arch *arch, tl_hparams *hp, tl_f
 
     hp->rms_eps = (float)read_num(&r, "attention.layer_norm_rms_epsilon", 1e-12, 1, 1, 1e-5);
     hp->rope_kind = arch->rope_kind;
-    hp->rope[TL_ROPE_GLOBAL].base = read_num(&r, "rope.freq_base", 1e-3, 1e12, 0, 10000);
-    hp->rope[TL_ROPE_GLOBAL].scale = read_rope_scale(&r);
+    read_rope(&r, hp->n_ctx_train, &hp->rope[TL_ROPE_GLOBAL]);
     hp->rope[TL_ROPE_LOCAL] = hp->rope[TL_ROPE_GLOBAL];
     hp->window = (int)read_int(&r, "attention.sliding_window", 0, INT32_MAX, 0, 0, 0);
     hp->embd_scale = 1;
@@ -166,8 +194,10 @@ void tl_hparams_load(const tl_gguf *g, const tl_arch *arch, tl_hparams *hp, tl_f
     hp->logit_softcap = (float)read_num(&r, "final_logit_softcapping", 0, 1e6, 0, 0);
     if (arch->hparams) arch->hparams(hp, f);
     hp->rope[TL_ROPE_LOCAL].base = read_num(&r, "rope.freq_base_swa", 1e-3, 1e12, 0, hp->rope[TL_ROPE_LOCAL].base);
-    hp->window_period = (int)read_int(&r, "attention.sliding_window_pattern", 0, 1024, 0, hp->window_period, L);
+    read_window_layers(&r, hp);
     hp->embd_scale = read_scale(&r, "embedding_scale", hp->embd_scale);
     hp->attn_scale = read_scale(&r, "attention.scale", hp->attn_scale);
-    refuse_not_computed(&r);
+    if (arch->keys & TL_KEY_RESIDUAL_SCALE) fold_residual_scale(hp, read_scale(&r, "residual_scale", 1));
+    hp->logit_scale = arch->keys & TL_KEY_LOGIT_DIVISOR ? 1 / read_scale(&r, "logit_scale", 1) : 1;
+    refuse_not_computed(&r, arch);
 }

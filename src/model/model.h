@@ -21,13 +21,21 @@ void tl_unsupported(tl_faults *f, const char *fmt, ...) TL_PRINTF(2, 3);
 /* Turns them into one error (TL_E_UNSUPPORTED if all are of that kind); TL_OK if there are none. Frees the buffer. */
 int tl_faults_end(tl_faults *f, const char *path, tl_error *err);
 
-enum { TL_ROPE_GLOBAL, TL_ROPE_LOCAL, TL_N_ROPES };
+enum { TL_ROPE_ABSENT = -1, TL_ROPE_GLOBAL, TL_ROPE_LOCAL, TL_N_ROPES };
 
-/* How positions turn into angles: angle(pos, i) = pos * scale * base^(-2i/n_rot) / factor[i]. */
+/* How positions turn into angles: angle(pos, i) = pos * scale * base^(-2i/n_rot) / factor[i]; with YaRN, scale applies
+ * to slow pairs only (model/rope.c). */
 typedef struct tl_rope {
     double base, scale;
+    double magnitude;         /* factor on cosines and sines */
+    int64_t n_ctx_orig;       /* context the angles were trained for before they were stretched; 0: not known */
+    int yarn;
+    double yarn_fast, yarn_slow;   /* turns within n_ctx_orig: more than fast are kept, fewer than slow are scaled */
     const float *factor;      /* [n_rot/2] or NULL (all 1): tensor rope_freqs.weight, "llama3" scaling */
 } tl_rope;
+
+/* Radians per position of a pair. */
+double tl_rope_frequency(const tl_rope *r, int n_rot, int pair);
 
 typedef struct tl_hparams {
     int n_layers, n_embd, n_heads, n_kv_heads, head_dim, n_ff, n_vocab;
@@ -36,21 +44,31 @@ typedef struct tl_hparams {
     int rope_kind;            /* TL_ROPE_NORM, TL_ROPE_NEOX */
     int n_rot;                /* rotated values of a head */
     tl_rope rope[TL_N_ROPES]; /* LOCAL: layers with a window, where the architecture gives them angles of their own */
+    int rope_period;          /* every rope_period-th layer has no rotation; 0: all have */
     int window;               /* sliding window in positions, 0: none */
     int window_period;        /* every window_period-th layer sees everything; 0: all layers have the window */
+    const tl_gguf_kv *window_layers;   /* instead, if not NULL: [n_layers] whether a layer has the window */
     float embd_scale;         /* factor on token embeddings */
     float attn_scale;         /* factor on q.k */
+    float logit_scale;        /* factor on logits */
     float attn_softcap, logit_softcap;   /* 0: none */
 } tl_hparams;
+
+/* Keys that mean something to some architectures only; files of others that have them are refused. */
+enum { TL_KEY_RESIDUAL_SCALE = 1, TL_KEY_LOGIT_DIVISOR = 2 };
+/* RMS norm on q and k before rope, one weight for each value of a head, or of all heads, normed as one vector. */
+enum { TL_QK_NORM_HEAD = 1, TL_QK_NORM_ROW };
 
 /* An architecture. Optional tensors that are absent are NULL in the layer; required ones are faults. */
 typedef struct tl_arch {
     const char *name;         /* general.architecture */
     int rope_kind;
     int qkv_bias;             /* required; optional otherwise */
-    int qk_norm;              /* RMS norm per head on q and k before rope: required */
+    int qk_norm;              /* TL_QK_NORM_*: required */
+    int no_pre_norms;         /* none before attention and before the feed-forward; required otherwise */
     int post_norms;           /* norms after attention and after the feed-forward, before the residual: required */
     int gelu;                 /* gate activation: GELU (tanh form) instead of SiLU */
+    unsigned keys;            /* TL_KEY_* that it computes */
     /* Adjusts what the common keys gave; may be NULL. Keys named after a field (embedding_scale, attention.scale,
      * attention.sliding_window_pattern, rope.freq_base_swa) are read afterwards and win. */
     void (*hparams)(tl_hparams *hp, tl_faults *f);
@@ -64,7 +82,7 @@ typedef struct tl_layer {
     const float *attn_norm, *q_norm, *k_norm, *attn_post_norm, *ffn_norm, *ffn_post_norm;
     const float *q_bias, *k_bias, *v_bias, *o_bias, *gate_bias, *up_bias, *down_bias;
     tl_weight q, k, v, o, gate, up, down;
-    int window, rope;         /* of this layer */
+    int window, rope;         /* of this layer; rope TL_ROPE_* */
 } tl_layer;
 
 struct tl_model {

@@ -184,8 +184,13 @@ not_computed attention.output_scale 0.5 "$half" "$one"
 not_computed attention.temperature_length 8 "4; u32 8" "4; u32 0"
 not_computed attention.temperature_scale 0.5 "$half" "$none"
 not_computed attention.shared_kv_layers 1 "4; u32 1" "4; u32 0"
-not_computed rope.scaling.attn_factor 0.5 "$half" "$one"
-not_computed rope.scaling.type \"yarn\" "8; string yarn" "8; string none"
+not_computed rope.scaling.yarn_ext_factor 0.5 "$half" "$one"
+not_computed rope.scaling.yarn_attn_factor 0.5 "$half" "$one"
+not_computed rope.scaling.yarn_log_multiplier 0.5 "$half" "$none"
+not_computed rope.scaling.type \"dynamic\" "8; string dynamic" "8; string none"
+with_key 'array llama.attention.sliding_window_pattern 7 2; byte 1; byte 0'
+run run "$f" -p a -n 1
+check window_layers refused 1 "sliding_window_pattern is not one truth value for each of 1 layers"
 with_key 'key llama.residual_scale 8; string x'
 run run "$f" -p a -n 1
 check asks_text refused 1 "llama.residual_scale is not a number"

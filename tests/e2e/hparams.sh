@@ -35,5 +35,25 @@ logits "$tmp/other" $window --key rope.freq_base_swa=1000
 check llama_rope.freq_base_swa=1000 eval 'exits 0 && ! cmp -s "$tmp/plain" "$tmp/other"'
 logits "$tmp/other" $window --key attention.sliding_window_pattern=2
 check llama_attention.sliding_window_pattern=2 eval 'exits 0 && ! cmp -s "$tmp/plain" "$tmp/other"'
+setting llama rope.scaling.attn_factor "1 1.0" 0.5
+setting gemma2 attn_logit_softcapping "0 50" 2.5
+setting gemma2 final_logit_softcapping "0 30" 2.5
+setting gemma2 attention.sliding_window_pattern 2 1
+setting granite residual_scale "0 1" 0.5
+setting granite logit_scale "0 1" 0.5
+yarn="--key rope.scaling.type=yarn --key rope.scaling.factor=4.0 --key rope.scaling.original_context_length=64"
+logits "$tmp/linear" --key rope.scaling.type=linear --key rope.scaling.factor=4.0
+logits "$tmp/plain" $yarn
+check yarn eval 'exits 0 && ! cmp -s "$tmp/linear" "$tmp/plain"'
+for key in yarn_beta_fast=32 yarn_beta_slow=1.0 attn_factor=1 yarn_ext_factor=1.0; do
+    logits "$tmp/same" $yarn --key rope.scaling.$key
+    check "yarn_$key" cmp -s "$tmp/plain" "$tmp/same"
+done
+for key in yarn_beta_fast=2 yarn_beta_slow=16.0 attn_factor=0.5; do
+    logits "$tmp/other" $yarn --key rope.scaling.$key
+    check "yarn_$key" eval 'exits 0 && ! cmp -s "$tmp/plain" "$tmp/other"'
+done
+logits "$tmp/other" --arch granite --key logit_scale=0.0000001
+check tiny_logit_scale refused 1 "granite.logit_scale is 1e-07"
 logits "$tmp/other" --key attention.scale=-1.0
 check negative_scale refused 1 "llama.attention.scale is -1"

@@ -10,7 +10,17 @@
 
 typedef struct golden { int n, n_greedy, n_vocab; int32_t ids[128], greedy[64]; float *logits; char model[4096]; } golden;
 
-static const char *const archs[] = {"llama", "llama_tied", "llama_headdim", "llama3_rope", "llama_linear", "qwen2", "qwen3", "gemma3"};
+/* X(model, largest difference of logits with an f16 cache: 3 times what another engine shows). */
+#define MODELS(X) \
+    X(llama, 0.0296) X(llama_tied, 0.0592) X(llama_headdim, 0.0292) X(llama3_rope, 0.0678) X(llama_linear, 0.0446) \
+    X(mistral, 0.0355) X(mistral_swa, 0.0328) X(qwen2, 0.0338) X(qwen2_yarn, 0.0358) X(qwen3, 0.0263) X(gemma, 0.0511) \
+    X(gemma2, 0.1468) X(gemma3, 0.0451) X(olmo2, 0.0293) X(olmo3, 0.0319) X(granite, 0.0359) X(smollm3, 0.0773)
+
+static const char *const archs[] = {
+#define X(name, f16) #name,
+    MODELS(X)
+#undef X
+};
 #define N_ARCHS (sizeof archs / sizeof *archs)
 
 /* Folder of an architecture's golden files: the repo's own copy, else the shared one, else NULL. */
@@ -138,8 +148,8 @@ static void check_q8_0(const tl_model *m, const golden *g, const char *arch, con
     free(got);
 }
 
-/* f32 tolerance as the golden files state it (0.0012 to 0.0015 by model); f16 K/V: 3x what another engine shows. */
-static void check_arch(const char *arch) {
+/* f32 tolerance as the golden files state it at least (0.0010 to 0.0017 by model). */
+static void check_arch(const char *arch, double f16_tolerance) {
     golden g;
     if (!load_golden(arch, &g)) SKIP("golden/arch is not there");
     tl_model *m = open_model(g.model, 1, NULL);
@@ -148,13 +158,13 @@ static void check_arch(const char *arch) {
     for (int c = 0; m && c < 4; c++) {
         float *got = logits_of(m, g.ids, g.n, chunks[c], TL_KV_TYPE_F32, 2);
         double w = worst(got, g.logits, total);
-        CHECKF(w <= 1.2e-3, "%s: chunk %d: %g from the reference", arch, chunks[c], w);
+        CHECKF(w <= 1e-3, "%s: chunk %d: %g from the reference", arch, chunks[c], w);
         free(got);
     }
     if (m) {
         float *got = logits_of(m, g.ids, g.n, g.n, TL_KV_TYPE_F16, 1);
         double w = worst(got, g.logits, total);
-        CHECKF(w <= 0.045, "%s: f16 cache: %g from the reference", arch, w);
+        CHECKF(w <= f16_tolerance, "%s: f16 cache: %g from the reference", arch, w);
         check_q8_0(m, &g, arch, got);
         free(got);
     }
@@ -176,9 +186,9 @@ static void check_arch(const char *arch) {
     free(g.logits);
 }
 
-#define ARCH_CASE(name) static void golden_##name(void) { check_arch(#name); }
-ARCH_CASE(llama) ARCH_CASE(llama_tied) ARCH_CASE(llama_headdim) ARCH_CASE(llama3_rope)
-ARCH_CASE(llama_linear) ARCH_CASE(qwen2) ARCH_CASE(qwen3) ARCH_CASE(gemma3)
+#define X(name, f16) static void golden_##name(void) { check_arch(#name, f16); }
+MODELS(X)
+#undef X
 
 /* Bits do not depend on threads or pieces, on any path a model can take. */
 static void bits_equal_for_threads_and_chunks(void) {
@@ -369,8 +379,9 @@ static void wrong_use_is_an_error(void) {
 }
 
 int main(void) {
-    RUN(golden_llama), RUN(golden_llama_tied), RUN(golden_llama_headdim), RUN(golden_llama3_rope);
-    RUN(golden_llama_linear), RUN(golden_qwen2), RUN(golden_qwen3), RUN(golden_gemma3);
+#define X(name, f16) RUN(golden_##name);
+    MODELS(X)
+#undef X
     RUN(bits_equal_for_threads_and_chunks);
     RUN(bits_equal_without_packing);
     RUN(sequences_do_not_touch);

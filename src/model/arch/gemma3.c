@@ -10,11 +10,11 @@ static void gemma3_hparams(tl_hparams *hp, tl_faults *f) {
     hp->embd_scale = sqrtf((float)hp->n_embd);
     hp->window_period = 6;
     if (!hp->window) tl_fault(f, "gemma3.attention.sliding_window is missing or 0");
-    hp->rope[TL_ROPE_LOCAL] = (tl_rope){.base = 10000, .scale = 1};
+    hp->rope[TL_ROPE_LOCAL] = (tl_rope){.base = 10000, .scale = 1, .magnitude = 1};
     /* The 27B model (62 layers) scales by its embedding width per head; the others by the head's own size. */
     if (hp->n_layers == 62) hp->attn_scale = 1 / sqrtf((float)hp->n_embd / (float)hp->n_heads);
 }
 
 extern const tl_arch tl_arch_gemma3;
 const tl_arch tl_arch_gemma3 = {
-    .name = "gemma3", .rope_kind = TL_ROPE_NEOX, .qk_norm = 1, .post_norms = 1, .gelu = 1, .hparams = gemma3_hparams};
+    .name = "gemma3", .rope_kind = TL_ROPE_NEOX, .qk_norm = TL_QK_NORM_HEAD, .post_norms = 1, .gelu = 1, .hparams = gemma3_hparams};

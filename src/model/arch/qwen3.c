@@ -3,4 +3,4 @@
 #include "model/model.h"
 
 extern const tl_arch tl_arch_qwen3;
-const tl_arch tl_arch_qwen3 = {.name = "qwen3", .rope_kind = TL_ROPE_NEOX, .qk_norm = 1};
+const tl_arch tl_arch_qwen3 = {.name = "qwen3", .rope_kind = TL_ROPE_NEOX, .qk_norm = TL_QK_NORM_HEAD};
