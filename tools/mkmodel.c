@@ -15,7 +15,8 @@
 
 /* ---- what an architecture consists of ---------------------------------------------------------------------------- */
 
-enum { BIAS = 1, QK_NORM = 2, POST_NORM = 4, TIED = 8, SPM = 16, LOCAL = 32, NO_PRE_NORM = 64, QK_NORM_ROW = 128 };
+enum { BIAS = 1, QK_NORM = 2, POST_NORM = 4, TIED = 8, SPM = 16, LOCAL = 32, NO_PRE_NORM = 64, QK_NORM_ROW = 128,
+       FUSED_QKV = 256, FUSED_GATE = 512 };
 
 static const struct arch { const char *name, *pre; int has; double rope_base; } archs[] = {
     {"llama", "gpt-2", 0, 10000},
@@ -27,13 +28,14 @@ static const struct arch { const char *name, *pre; int has; double rope_base; } 
     {"olmo2", "gpt-2", QK_NORM_ROW | NO_PRE_NORM | POST_NORM | LOCAL, 500000},
     {"granite", "gpt-2", TIED, 10000},
     {"smollm3", "gpt-2", TIED, 2000000},
+    {"phi3", "gpt-2", FUSED_QKV | FUSED_GATE, 10000},
 };
 
 typedef struct config {
     const char *arch_name, *type_name;
     int64_t layers, embd, heads, kv_heads, head_dim, ff, vocab, ctx, seed, split;
     int tied;
-    tl_opt_list keys;
+    tl_opt_list keys, without, halved;
     const struct arch *arch;
     int type;
 } config;
@@ -53,6 +55,8 @@ static const tl_opt options[] = {
     {"--split", "N", TL_OPT_INT, offsetof(config, split), 1, 99, "parts of a split model; default 1: one file"},
     {"--key", "NAME=X", TL_OPT_LIST, offsetof(config, keys), 0, 0,
      "add the key <arch>.NAME: f32 if X has a point, str if it begins with a letter, else u32"},
+    {"--without", "TENSOR", TL_OPT_LIST, offsetof(config, without), 0, 0, "leave out a tensor"},
+    {"--halved", "TENSOR", TL_OPT_LIST, offsetof(config, halved), 0, 0, "half the rows (a vector: values) of a tensor"},
     {"--tied", NULL, TL_OPT_FLAG, offsetof(config, tied), 0, 0, "no output.weight (some architectures never have one)"},
     {0},
 };
@@ -62,9 +66,16 @@ static const tl_opt options[] = {
 typedef struct tensor { char name[64]; int type, n_dims; int64_t dims[2]; void *data; size_t bytes; } tensor;
 typedef struct tensors { tensor *v; size_t n, cap; tl_error err; const config *c; } tensors;
 
+static int listed(const tl_opt_list *list, const char *name) {
+    for (int i = 0; i < list->n; i++)
+        if (strcmp(list->v[i], name) == 0) return 1;
+    return 0;
+}
+
 static void add(tensors *t, int type, int64_t cols, int64_t rows, float mean, float deviation, const char *name) {
     const tl_type_info *info = tl_type_info_get((uint32_t)type);
-    if (t->err.code) return;
+    if (t->err.code || listed(&t->c->without, name)) return;
+    if (listed(&t->c->halved, name)) *(rows ? &rows : &cols) /= 2;
     if (cols % info->elems) {
         tl_fail(&t->err, TL_E_ARGUMENT, "%s has %lld columns, not a multiple of %d as %s needs", name, (long long)cols,
                 info->elems, info->name);
@@ -107,9 +118,12 @@ static void add_layer(tensors *t, int layer) {
         add_vector(t, c->embd, 1, NAME("attn_norm.weight"));
         add_vector(t, c->embd, 1, NAME("ffn_norm.weight"));
     }
-    add_matrix(t, c->embd, q, NAME("attn_q.weight"));
-    add_matrix(t, c->embd, kv, NAME("attn_k.weight"));
-    add_matrix(t, c->embd, kv, NAME("attn_v.weight"));
+    if (c->arch->has & FUSED_QKV) add_matrix(t, c->embd, q + 2 * kv, NAME("attn_qkv.weight"));
+    else {
+        add_matrix(t, c->embd, q, NAME("attn_q.weight"));
+        add_matrix(t, c->embd, kv, NAME("attn_k.weight"));
+        add_matrix(t, c->embd, kv, NAME("attn_v.weight"));
+    }
     if (c->arch->has & BIAS) {
         add_vector(t, q, 0, NAME("attn_q.bias"));
         add_vector(t, kv, 0, NAME("attn_k.bias"));
@@ -121,8 +135,11 @@ static void add_layer(tensors *t, int layer) {
         add_vector(t, row ? kv : c->head_dim, 1, NAME("attn_k_norm.weight"));
     }
     add_matrix(t, q, c->embd, NAME("attn_output.weight"));
-    add_matrix(t, c->embd, c->ff, NAME("ffn_gate.weight"));
-    add_matrix(t, c->embd, c->ff, NAME("ffn_up.weight"));
+    if (c->arch->has & FUSED_GATE) add_matrix(t, c->embd, 2 * c->ff, NAME("ffn_up.weight"));
+    else {
+        add_matrix(t, c->embd, c->ff, NAME("ffn_gate.weight"));
+        add_matrix(t, c->embd, c->ff, NAME("ffn_up.weight"));
+    }
     add_matrix(t, c->ff, c->embd, NAME("ffn_down.weight"));
     if (c->arch->has & POST_NORM) {
         add_vector(t, c->embd, 1, NAME("post_attention_norm.weight"));

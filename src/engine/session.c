@@ -65,7 +65,7 @@ static void fill_frequencies(struct tl_session *s) {
     int half = hp->n_rot / 2;
     for (int r = 0; r < TL_N_ROPES; r++)
         for (int i = 0; i < half; i++)
-            s->inv_freq[(size_t)r * (size_t)half + (size_t)i] = tl_rope_frequency(&hp->rope[r], hp->n_rot, i);
+            s->inv_freq[(size_t)r * (size_t)half + (size_t)i] = tl_rope_frequency(&hp->rope[r], hp->n_rot, i, s->kv.n_ctx);
 }
 
 static int init(struct tl_session *s, const tl_model *m, const tl_session_options *o, tl_error *err) {

@@ -45,20 +45,30 @@ static const float *vector(binder *b, int n, int required, const char *name) {
     return v;
 }
 
-static tl_weight matrix(binder *b, int rows, int cols, int required, const char *name) {
-    tl_weight w = {0};
+/* The tensor, if it is a matrix of that shape that can be computed. */
+static const tl_gguf_tensor *matrix_tensor(binder *b, int rows, int cols, int required, const char *name) {
     const tl_gguf_tensor *t = find(b, name, required);
-    if (!t || !computable(b, t, name)) return w;
-    if (t->dims[0] != cols || t->dims[1] != rows || t->dims[2] != 1 || t->dims[3] != 1) {
-        shape_fault(b, t, name, rows, cols);
-        return w;
-    }
+    if (!t || !computable(b, t, name)) return NULL;
+    if (t->dims[0] == cols && t->dims[1] == rows && t->dims[2] == 1 && t->dims[3] == 1) return t;
+    shape_fault(b, t, name, rows, cols);
+    return NULL;
+}
+
+/* n of its rows from one on; t may be NULL. Several matrices that a file holds as one tensor are ranges of its rows. */
+static tl_weight rows_of(binder *b, const tl_gguf_tensor *t, int row, int n) {
     struct tl_model *m = b->m;
-    w = (tl_weight){.gemm = b->exact ? &m->k.exact[t->type] : &m->k.gemm[t->type], .w = t->data, .type = t->type,
-                    .rows = rows, .cols = cols, .raw = t->data, .row_bytes = t->bytes / (size_t)rows};
+    if (!t) return (tl_weight){0};
+    size_t row_bytes = t->bytes / (size_t)t->dims[1];
+    const uint8_t *raw = t->data + (size_t)row * row_bytes;
+    tl_weight w = {.gemm = b->exact ? &m->k.exact[t->type] : &m->k.gemm[t->type], .w = raw, .type = t->type, .rows = n,
+                   .cols = (int)t->dims[0], .raw = raw, .row_bytes = row_bytes};
     m->forms |= 1u << w.gemm->act;
-    if (cols > m->max_cols) m->max_cols = cols;
+    if (w.cols > m->max_cols) m->max_cols = w.cols;
     return w;
+}
+
+static tl_weight matrix(binder *b, int rows, int cols, int required, const char *name) {
+    return rows_of(b, matrix_tensor(b, rows, cols, required, name), 0, rows);
 }
 
 static int is_nth(int layer, int period) { return period && (layer + 1) % period == 0; }
@@ -69,24 +79,61 @@ static void choose_layer_kind(const tl_hparams *hp, int i, tl_layer *l) {
     l->rope = is_nth(i, hp->rope_period) ? TL_ROPE_ABSENT : l->window ? TL_ROPE_LOCAL : TL_ROPE_GLOBAL;
 }
 
+#define NAME(suffix) (snprintf(name, sizeof name, "blk.%d." suffix, i), name)
+
+/* q, k and v: three tensors, or one that holds their rows in this order. */
+static void bind_qkv(binder *b, int i, tl_layer *l, int q, int kv) {
+    int d = b->m->hp.n_embd, biased = b->m->arch->qkv_bias;
+    char name[64];
+    if (tl_gguf_tensor_find(b->m->gguf, NAME("attn_qkv.weight"))) {
+        const tl_gguf_tensor *t = matrix_tensor(b, q + 2 * kv, d, 1, name);
+        const float *bias = vector(b, q + 2 * kv, biased, NAME("attn_qkv.bias"));
+        l->q = rows_of(b, t, 0, q);
+        l->k = rows_of(b, t, q, kv);
+        l->v = rows_of(b, t, q + kv, kv);
+        if (bias) l->q_bias = bias, l->k_bias = bias + q, l->v_bias = bias + q + kv;
+        return;
+    }
+    l->q = matrix(b, q, d, 1, NAME("attn_q.weight"));
+    l->k = matrix(b, kv, d, 1, NAME("attn_k.weight"));
+    l->v = matrix(b, kv, d, 1, NAME("attn_v.weight"));
+    l->q_bias = vector(b, q, biased, NAME("attn_q.bias"));
+    l->k_bias = vector(b, kv, biased, NAME("attn_k.bias"));
+    l->v_bias = vector(b, kv, biased, NAME("attn_v.bias"));
+}
+
+/* Gate and up: two tensors, or twice the rows in ffn_up, the gate's first. */
+static void bind_ffn(binder *b, int i, tl_layer *l) {
+    const tl_hparams *hp = &b->m->hp;
+    int d = hp->n_embd, ff = hp->n_ff;
+    char name[64];
+    const tl_gguf_tensor *up = tl_gguf_tensor_find(b->m->gguf, NAME("ffn_up.weight"));
+    if (up && up->dims[1] == 2 * ff && !tl_gguf_tensor_find(b->m->gguf, NAME("ffn_gate.weight"))) {
+        up = matrix_tensor(b, 2 * ff, d, 1, NAME("ffn_up.weight"));
+        l->gate = rows_of(b, up, 0, ff);
+        l->up = rows_of(b, up, ff, ff);
+    } else {
+        l->gate = matrix(b, ff, d, 1, NAME("ffn_gate.weight"));
+        l->up = matrix(b, ff, d, 1, NAME("ffn_up.weight"));
+        l->gate_bias = vector(b, ff, 0, NAME("ffn_gate.bias"));
+        l->up_bias = vector(b, ff, 0, NAME("ffn_up.bias"));
+    }
+    l->down = matrix(b, d, ff, 1, NAME("ffn_down.weight"));
+    l->down_bias = vector(b, d, 0, NAME("ffn_down.bias"));
+}
+
 static void bind_layer(binder *b, int i) {
     const tl_hparams *hp = &b->m->hp;
     const tl_arch *arch = b->m->arch;
     tl_layer *l = &b->m->layers[i];
     int d = hp->n_embd, q = hp->n_heads * hp->head_dim, kv = hp->n_kv_heads * hp->head_dim, hd = hp->head_dim;
     char name[64];
-#define NAME(suffix) (snprintf(name, sizeof name, "blk.%d." suffix, i), name)
     if (!arch->no_pre_norms) {
         l->attn_norm = vector(b, d, 1, NAME("attn_norm.weight"));
         l->ffn_norm = vector(b, d, 1, NAME("ffn_norm.weight"));
     }
-    l->q = matrix(b, q, d, 1, NAME("attn_q.weight"));
-    l->k = matrix(b, kv, d, 1, NAME("attn_k.weight"));
-    l->v = matrix(b, kv, d, 1, NAME("attn_v.weight"));
+    bind_qkv(b, i, l, q, kv);
     l->o = matrix(b, d, q, 1, NAME("attn_output.weight"));
-    l->q_bias = vector(b, q, arch->qkv_bias, NAME("attn_q.bias"));
-    l->k_bias = vector(b, kv, arch->qkv_bias, NAME("attn_k.bias"));
-    l->v_bias = vector(b, kv, arch->qkv_bias, NAME("attn_v.bias"));
     l->o_bias = vector(b, d, 0, NAME("attn_output.bias"));
     if (arch->qk_norm) {
         int rows = arch->qk_norm == TL_QK_NORM_ROW;
@@ -97,15 +144,10 @@ static void bind_layer(binder *b, int i) {
         l->attn_post_norm = vector(b, d, 1, NAME("post_attention_norm.weight"));
         l->ffn_post_norm = vector(b, d, 1, NAME("post_ffw_norm.weight"));
     }
-    l->gate = matrix(b, hp->n_ff, d, 1, NAME("ffn_gate.weight"));
-    l->up = matrix(b, hp->n_ff, d, 1, NAME("ffn_up.weight"));
-    l->down = matrix(b, d, hp->n_ff, 1, NAME("ffn_down.weight"));
-    l->gate_bias = vector(b, hp->n_ff, 0, NAME("ffn_gate.bias"));
-    l->up_bias = vector(b, hp->n_ff, 0, NAME("ffn_up.bias"));
-    l->down_bias = vector(b, d, 0, NAME("ffn_down.bias"));
-#undef NAME
+    bind_ffn(b, i, l);
     choose_layer_kind(hp, i, l);
 }
+#undef NAME
 
 static int64_t weight_bytes(const tl_weight *w) { return (int64_t)w->row_bytes * w->rows; }
 
@@ -138,13 +180,31 @@ static void bind_embedding(binder *b) {
     m->embd = matrix(b, hp->n_vocab, hp->n_embd, 1, "token_embd.weight");
     m->head = matrix(b, hp->n_vocab, hp->n_embd, 0, "output.weight");
     if (!m->head.gemm) m->head = m->embd; /* tied */
-    const tl_gguf_tensor *freqs = find(b, "rope_freqs.weight", 0);
-    if (freqs) hp->rope[TL_ROPE_GLOBAL].factor = vector(b, hp->n_rot / 2, 1, "rope_freqs.weight");
-    for (int i = 0; hp->rope[TL_ROPE_GLOBAL].factor && i < hp->n_rot / 2; i++)
-        if (!(hp->rope[TL_ROPE_GLOBAL].factor[i] > 0)) {
-            tl_fault(b->f, "tensor rope_freqs.weight holds values that are not above 0");
-            break;
+}
+
+/* Divisors of angles, or NULL. */
+static const float *rope_factors(binder *b, const char *name, int required) {
+    int n = b->m->hp.n_rot / 2;
+    const float *v = vector(b, n, required, name);
+    for (int i = 0; v && i < n; i++)
+        if (!(v[i] > 0)) {
+            tl_fault(b->f, "tensor %s holds values that are not above 0", name);
+            return NULL;
         }
+    return v;
+}
+
+/* rope_freqs: "llama3" scaling. rope_factors_*: "longrope", short ones up to the original context, long ones beyond. */
+static void bind_rope(binder *b) {
+    tl_hparams *hp = &b->m->hp;
+    const tl_gguf *g = b->m->gguf;
+    int longrope = tl_gguf_tensor_find(g, "rope_factors_long.weight") || tl_gguf_tensor_find(g, "rope_factors_short.weight");
+    const float *short_factor = rope_factors(b, longrope ? "rope_factors_short.weight" : "rope_freqs.weight", longrope);
+    const float *long_factor = longrope ? rope_factors(b, "rope_factors_long.weight", 1) : NULL;
+    if (longrope && !hp->rope[TL_ROPE_GLOBAL].n_ctx_orig)
+        tl_fault(b->f, "%s.rope.scaling.original_context_length is missing", b->m->arch->name);
+    for (int r = 0; r < TL_N_ROPES; r++)
+        if (hp->rope[r].stretched) hp->rope[r].factor = short_factor, hp->rope[r].long_factor = long_factor;
 }
 
 /* A factor on logits becomes one on what they are products of. */
@@ -178,6 +238,7 @@ int tl_bind(struct tl_model *m, int exact, tl_faults *f, tl_error *err) {
     if (!m->norms || !m->layers || !b.used) { tl_free(b.used); return TL_E_MEMORY; }
     bind_embedding(&b);
     bind_output_norm(&b);
+    bind_rope(&b);
     for (int i = 0; i < m->hp.n_layers && f->n < 100; i++) bind_layer(&b, i);
     if (!f->n) refuse_unused(&b);
     if (!f->n) count(m);

@@ -64,19 +64,21 @@ static float read_scale(const reader *r, const char *name, float own) {
 }
 
 /* rope.scaling.*: "none", or "linear", which is also meant where a factor comes without a type; the older
- * rope.scale_linear; "yarn", which strengthens attention by ln(factor) / 10 + 1. "llama3" comes as the tensor
- * rope_freqs.weight. */
+ * rope.scale_linear; "yarn", which strengthens attention by ln(factor) / 10 + 1. "longrope" and "llama3" come as tensors
+ * (bind.c), with or without a type. */
 static void read_rope(const reader *r, int64_t n_ctx_train, tl_rope *rope) {
     double factor = read_num(r, "rope.scale_linear", 1e-6, 1e6, 0, 1);
     KEY(r, "rope.scaling.type");
     tl_slice type = {0};
     tl_error e = {0};
     int got = tl_gguf_str(r->g, key, &type, &e);
+    int none = got > 0 && (tl_slice_is(type, "none") || tl_slice_is(type, "longrope"));
     if (got < 0) tl_fault(r->f, "%s", e.text);
     rope->yarn = got > 0 && tl_slice_is(type, "yarn");
-    if (got > 0 && !rope->yarn && !tl_slice_is(type, "none") && !tl_slice_is(type, "linear"))
-        tl_unsupported(r->f, "%s is \"%.*s\"; known are none, linear, yarn", key, (int)(type.n < 40 ? type.n : 40), type.p);
-    else if (got <= 0 || !tl_slice_is(type, "none")) factor = read_num(r, "rope.scaling.factor", 1e-6, 1e6, got > 0, factor);
+    rope->stretched = 1;
+    if (got > 0 && !none && !rope->yarn && !tl_slice_is(type, "linear"))
+        tl_unsupported(r->f, "%s is \"%.*s\"; known are none, linear, yarn, longrope", key, (int)(type.n < 40 ? type.n : 40), type.p);
+    else if (!none) factor = read_num(r, "rope.scaling.factor", 1e-6, 1e6, got > 0, factor);
     rope->base = read_num(r, "rope.freq_base", 1e-3, 1e12, 0, 10000);
     rope->scale = 1 / factor;
     rope->magnitude = read_num(r, "rope.scaling.attn_factor", 1e-3, 1e3, 0, 1);

@@ -31,11 +31,13 @@ typedef struct tl_rope {
     int64_t n_ctx_orig;       /* context the angles were trained for before they were stretched; 0: not known */
     int yarn;
     double yarn_fast, yarn_slow;   /* turns within n_ctx_orig: more than fast are kept, fewer than slow are scaled */
-    const float *factor;      /* [n_rot/2] or NULL (all 1): tensor rope_freqs.weight, "llama3" scaling */
+    int stretched;            /* takes the factors of the file's tensors */
+    const float *factor;      /* [n_rot/2] or NULL (all 1): "llama3" scaling, or the short factors of "longrope" */
+    const float *long_factor; /* [n_rot/2] or NULL: instead, in contexts longer than n_ctx_orig */
 } tl_rope;
 
-/* Radians per position of a pair. */
-double tl_rope_frequency(const tl_rope *r, int n_rot, int pair);
+/* Radians per position of a pair, in a session with room for n_ctx positions. */
+double tl_rope_frequency(const tl_rope *r, int n_rot, int pair, int n_ctx);
 
 typedef struct tl_hparams {
     int n_layers, n_embd, n_heads, n_kv_heads, head_dim, n_ff, n_vocab;

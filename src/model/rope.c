@@ -20,8 +20,9 @@ static double scaled_part(const tl_rope *r, int n_rot, int pair) {
     return fmin(1, fmax(0, (pair - first) / fmax(0.001, last - first)));
 }
 
-double tl_rope_frequency(const tl_rope *r, int n_rot, int pair) {
+double tl_rope_frequency(const tl_rope *r, int n_rot, int pair, int n_ctx) {
+    const float *factor = r->long_factor && n_ctx > r->n_ctx_orig ? r->long_factor : r->factor;
     double f = pow(r->base, -2.0 * pair / n_rot), part = scaled_part(r, n_rot, pair);
     f *= part < 1 ? r->scale * part + (1 - part) : r->scale;
-    return r->factor ? f / (double)r->factor[pair] : f;
+    return factor ? f / (double)factor[pair] : f;
 }

@@ -1,0 +1,25 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# Models whose tensors are missing or have other shapes than the hyper-parameters say: refused, with the tensor's name.
+. tests/e2e/lib.inc
+mkmodel=$BUILD/tools/mkmodel
+[ -x "$mkmodel" ] || { echo "skip tensors: $mkmodel is not built"; exit 0; }
+
+bad() { # ARCH OPTION TENSOR TEXT
+    ${RUNNER:-} "$mkmodel" "$tmp/m.gguf" --arch "$1" --layers 2 --embd 64 --heads 4 --kv-heads 2 --vocab 500 "$2" "$3"
+    run run "$tmp/m.gguf" -p x -n 1
+    check "$1$2=$3" refused 1 "$4"
+}
+bad llama --without blk.1.attn_k.weight "1 fault: tensor blk.1.attn_k.weight is missing"
+bad llama --without blk.0.ffn_gate.weight "1 fault: tensor blk.0.ffn_gate.weight is missing"
+bad llama --without output_norm.weight "1 fault: tensor output_norm.weight is missing"
+bad llama --without token_embd.weight "tensor token_embd.weight is missing"
+bad llama --halved blk.0.ffn_up.weight "1 fault: tensor blk.0.ffn_up.weight is [64, 64], expected [64, 128]"
+bad llama --halved blk.1.attn_norm.weight "1 fault: tensor blk.1.attn_norm.weight is [32, 1], expected [64, 1]"
+bad llama --halved token_embd.weight "token_embd.weight has 250 rows for 500 tokens"
+bad qwen2 --without blk.0.attn_v.bias "1 fault: tensor blk.0.attn_v.bias is missing"
+bad qwen3 --without blk.0.attn_q_norm.weight "1 fault: tensor blk.0.attn_q_norm.weight is missing"
+bad olmo2 --halved blk.0.attn_q_norm.weight "1 fault: tensor blk.0.attn_q_norm.weight is [32, 1], expected [64, 1]"
+bad olmo2 --without blk.1.post_ffw_norm.weight "1 fault: tensor blk.1.post_ffw_norm.weight is missing"
+bad phi3 --halved blk.0.attn_qkv.weight "1 fault: tensor blk.0.attn_qkv.weight is [64, 64], expected [64, 128]"
+bad phi3 --halved blk.0.ffn_up.weight "1 fault: tensor blk.0.ffn_gate.weight is missing"
