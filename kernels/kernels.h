@@ -196,10 +196,14 @@ typedef struct tl_kernels {
     float (*dot_f32)(const float *a, const float *b, int n);
     /* y = x * w / sqrt(mean(x^2) + eps); w NULL: all ones. y may be x. */
     void (*rms_norm)(float *y, const float *x, const float *w, int n, float eps);
+    /* y = (x - mean(x)) * w / sqrt(variance(x) + eps) + b; b NULL: all zeros. y may be x. */
+    void (*layer_norm)(float *y, const float *x, const float *w, const float *b, int n, float eps);
     void (*add)(float *y, const float *x, int n);                /* y += x */
     void (*scale)(float *y, float a, int n);                     /* y *= a */
     void (*silu_mul)(float *y, const float *u, int n);           /* y = y * sigmoid(y) * u */
     void (*gelu_mul)(float *y, const float *u, int n);           /* y = gelu(y) * u, tanh form, float32 throughout */
+    void (*gelu)(float *y, int n);                               /* y = gelu(y), the same form */
+    void (*gelu_erf)(float *y, int n);                           /* y = y / 2 * (1 + erf(y / sqrt(2))) */
     /* Rotates the first n_rot values of x in place; cs [n_rot] = cos, sin of pair 0, cos, sin of pair 1, ... */
     void (*rope)(float *x, const float *cs, int n_rot, int kind);
     /* log(sum(exp(x))), NaN if any is NaN or all are -inf. Error below 1e-5 absolute for n <= 2^20. */

@@ -16,7 +16,9 @@
 /* ---- what an architecture consists of ---------------------------------------------------------------------------- */
 
 enum { BIAS = 1, QK_NORM = 2, POST_NORM = 4, TIED = 8, SPM = 16, LOCAL = 32, NO_PRE_NORM = 64, QK_NORM_ROW = 128,
-       FUSED_QKV = 256, FUSED_GATE = 512 };
+       FUSED_QKV = 256, FUSED_GATE = 512, ALL_BIAS = 1024, LAYER_NORM = 2048, NO_GATE = 4096, POSITIONS = 8192,
+       ONE_NORM = 16384, HEAD_BIAS = 32768 };
+enum { LAYER_NORMED = LAYER_NORM | BIAS | ALL_BIAS | NO_GATE };
 
 static const struct arch { const char *name, *pre; int has; double rope_base; } archs[] = {
     {"llama", "gpt-2", 0, 10000},
@@ -28,7 +30,11 @@ static const struct arch { const char *name, *pre; int has; double rope_base; } 
     {"olmo2", "gpt-2", QK_NORM_ROW | NO_PRE_NORM | POST_NORM | LOCAL, 500000},
     {"granite", "gpt-2", TIED, 10000},
     {"smollm3", "gpt-2", TIED, 2000000},
+    {"phi2", "gpt-2", LAYER_NORMED | ONE_NORM | HEAD_BIAS, 10000},
     {"phi3", "gpt-2", FUSED_QKV | FUSED_GATE, 10000},
+    {"starcoder2", "gpt-2", LAYER_NORMED | TIED, 10000},
+    {"gpt2", "gpt-2", LAYER_NORMED | FUSED_QKV | POSITIONS | TIED, 10000},
+    {"gptneox", "gpt-2", LAYER_NORMED | FUSED_QKV, 10000},
 };
 
 typedef struct config {
@@ -54,7 +60,7 @@ static const tl_opt options[] = {
     {"--seed", "N", TL_OPT_INT, offsetof(config, seed), 0, 1e15, "default 1"},
     {"--split", "N", TL_OPT_INT, offsetof(config, split), 1, 99, "parts of a split model; default 1: one file"},
     {"--key", "NAME=X", TL_OPT_LIST, offsetof(config, keys), 0, 0,
-     "add the key <arch>.NAME: f32 if X has a point, str if it begins with a letter, else u32"},
+     "add the key <arch>.NAME: f32 if X has a point, bool if true or false, str if it begins with a letter, else u32"},
     {"--without", "TENSOR", TL_OPT_LIST, offsetof(config, without), 0, 0, "leave out a tensor"},
     {"--halved", "TENSOR", TL_OPT_LIST, offsetof(config, halved), 0, 0, "half the rows (a vector: values) of a tensor"},
     {"--tied", NULL, TL_OPT_FLAG, offsetof(config, tied), 0, 0, "no output.weight (some architectures never have one)"},
@@ -109,14 +115,23 @@ static void add_vector(tensors *t, int64_t n, float mean, const char *name) {
     add(t, TL_TYPE_F32, n, 0, mean, 0.1f, name);
 }
 
+/* name: without ".weight". */
+static void add_norm(tensors *t, const char *name) {
+    char full[64];
+    snprintf(full, sizeof full, "%s.weight", name);
+    add_vector(t, t->c->embd, 1, full);
+    snprintf(full, sizeof full, "%s.bias", name);
+    if (t->c->arch->has & LAYER_NORM) add_vector(t, t->c->embd, 0, full);
+}
+
 static void add_layer(tensors *t, int layer) {
     const config *c = t->c;
     int64_t q = c->heads * c->head_dim, kv = c->kv_heads * c->head_dim;
     char name[64];
 #define NAME(s) (snprintf(name, sizeof name, "blk.%d." s, layer), name)
     if (!(c->arch->has & NO_PRE_NORM)) {
-        add_vector(t, c->embd, 1, NAME("attn_norm.weight"));
-        add_vector(t, c->embd, 1, NAME("ffn_norm.weight"));
+        add_norm(t, NAME("attn_norm"));
+        if (!(c->arch->has & ONE_NORM)) add_norm(t, NAME("ffn_norm"));
     }
     if (c->arch->has & FUSED_QKV) add_matrix(t, c->embd, q + 2 * kv, NAME("attn_qkv.weight"));
     else {
@@ -124,7 +139,13 @@ static void add_layer(tensors *t, int layer) {
         add_matrix(t, c->embd, kv, NAME("attn_k.weight"));
         add_matrix(t, c->embd, kv, NAME("attn_v.weight"));
     }
-    if (c->arch->has & BIAS) {
+    if (c->arch->has & ALL_BIAS) {
+        add_vector(t, c->embd, 0, NAME("attn_output.bias"));
+        add_vector(t, c->ff, 0, NAME("ffn_up.bias"));
+        add_vector(t, c->embd, 0, NAME("ffn_down.bias"));
+    }
+    if (c->arch->has & BIAS && c->arch->has & FUSED_QKV) add_vector(t, q + 2 * kv, 0, NAME("attn_qkv.bias"));
+    else if (c->arch->has & BIAS) {
         add_vector(t, q, 0, NAME("attn_q.bias"));
         add_vector(t, kv, 0, NAME("attn_k.bias"));
         add_vector(t, kv, 0, NAME("attn_v.bias"));
@@ -137,13 +158,13 @@ static void add_layer(tensors *t, int layer) {
     add_matrix(t, q, c->embd, NAME("attn_output.weight"));
     if (c->arch->has & FUSED_GATE) add_matrix(t, c->embd, 2 * c->ff, NAME("ffn_up.weight"));
     else {
-        add_matrix(t, c->embd, c->ff, NAME("ffn_gate.weight"));
+        if (!(c->arch->has & NO_GATE)) add_matrix(t, c->embd, c->ff, NAME("ffn_gate.weight"));
         add_matrix(t, c->embd, c->ff, NAME("ffn_up.weight"));
     }
     add_matrix(t, c->ff, c->embd, NAME("ffn_down.weight"));
     if (c->arch->has & POST_NORM) {
-        add_vector(t, c->embd, 1, NAME("post_attention_norm.weight"));
-        add_vector(t, c->embd, 1, NAME("post_ffw_norm.weight"));
+        add_norm(t, NAME("post_attention_norm"));
+        add_norm(t, NAME("post_ffw_norm"));
     }
 #undef NAME
 }
@@ -152,7 +173,9 @@ static void add_all(tensors *t) {
     const config *c = t->c;
     add_matrix(t, c->embd, c->vocab, "token_embd.weight");
     for (int i = 0; i < c->layers; i++) add_layer(t, i);
-    add_vector(t, c->embd, 1, "output_norm.weight");
+    add_norm(t, "output_norm");
+    if (c->arch->has & POSITIONS) add_matrix(t, c->embd, c->ctx, "position_embd.weight");
+    if (c->arch->has & HEAD_BIAS) add_vector(t, c->vocab, 0, "output.bias");
     if (!c->tied) add_matrix(t, c->embd, c->vocab, "output.weight");
 }
 
@@ -299,7 +322,7 @@ static void put_arch(tl_gguf_writer *w, const config *c) {
     tl_gguf_put_u32(w, KEY("attention.head_count_kv"), (uint32_t)c->kv_heads);
     tl_gguf_put_u32(w, KEY("attention.key_length"), (uint32_t)c->head_dim);
     tl_gguf_put_u32(w, KEY("attention.value_length"), (uint32_t)c->head_dim);
-    tl_gguf_put_f32(w, KEY("attention.layer_norm_rms_epsilon"), 1e-5f);
+    tl_gguf_put_f32(w, c->arch->has & LAYER_NORM ? KEY("attention.layer_norm_epsilon") : KEY("attention.layer_norm_rms_epsilon"), 1e-5f);
     tl_gguf_put_f32(w, KEY("rope.freq_base"), (float)c->arch->rope_base);
     tl_gguf_put_u32(w, KEY("rope.dimension_count"), (uint32_t)c->head_dim);
     tl_gguf_put_u32(w, KEY("vocab_size"), (uint32_t)c->vocab);
@@ -310,7 +333,8 @@ static void put_arch(tl_gguf_writer *w, const config *c) {
     for (int i = 0; i < c->keys.n; i++) {
         const char *text = c->keys.v[i], *x = strchr(text, '=') ? strchr(text, '=') + 1 : "";
         snprintf(key, sizeof key, "%s.%.*s", c->arch->name, (int)strcspn(text, "="), text);
-        if (*x >= 'a' && *x <= 'z') tl_gguf_put_str(w, key, x);
+        if (strcmp(x, "true") == 0 || strcmp(x, "false") == 0) tl_gguf_put_bool(w, key, *x == 't');
+        else if (*x >= 'a' && *x <= 'z') tl_gguf_put_str(w, key, x);
         else if (strchr(x, '.')) tl_gguf_put_f32(w, key, strtof(x, NULL));
         else tl_gguf_put_u32(w, key, (uint32_t)strtoul(x, NULL, 10));
     }

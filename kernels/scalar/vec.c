@@ -86,6 +86,14 @@ static void rms_norm_scalar(float *y, const float *x, const float *w, int n, flo
     for (int i = 0; i < n; i++) y[i] = w ? x[i] * r * w[i] : x[i] * r;
 }
 
+static void layer_norm_scalar(float *y, const float *x, const float *w, const float *b, int n, float eps) {
+    double mean = 0, s = 0;
+    for (int i = 0; i < n; i++) mean += (double)x[i] / n;
+    for (int i = 0; i < n; i++) s += (x[i] - mean) * (x[i] - mean);
+    const double r = 1 / sqrt(s / n + eps);
+    for (int i = 0; i < n; i++) y[i] = (float)((x[i] - mean) * r * w[i] + (b ? b[i] : 0));
+}
+
 static void add_scalar(float *y, const float *x, int n) {
     for (int i = 0; i < n; i++) y[i] += x[i];
 }
@@ -99,11 +107,22 @@ static void silu_mul_scalar(float *y, const float *u, int n) {
 }
 
 /* 0.5 y (1 + tanh z) = y / (1 + exp(-2z)), z = sqrt(2/pi) (y + 0.044715 y^3): the second form does not cancel. */
+static float gelu_of(float y) {
+    const float z2 = 1.5957691216f * y * (1 + 0.044715f * y * y);
+    return y / (1 + expf(-z2));
+}
+
 static void gelu_mul_scalar(float *y, const float *u, int n) {
-    for (int i = 0; i < n; i++) {
-        const float z2 = 1.5957691216f * y[i] * (1 + 0.044715f * y[i] * y[i]);
-        y[i] = y[i] / (1 + expf(-z2)) * u[i];
-    }
+    for (int i = 0; i < n; i++) y[i] = gelu_of(y[i]) * u[i];
+}
+
+static void gelu_scalar(float *y, int n) {
+    for (int i = 0; i < n; i++) y[i] = gelu_of(y[i]);
+}
+
+/* 1 + erf(a) = erfc(-a), which does not cancel. */
+static void gelu_erf_scalar(float *y, int n) {
+    for (int i = 0; i < n; i++) y[i] = 0.5f * y[i] * erfcf(y[i] * -0.707106781f);
 }
 
 static void rope_scalar(float *x, const float *cs, int n_rot, int kind) {
@@ -302,10 +321,13 @@ void tl_scalar_fill_vec(tl_kernels *k) {
     k->put_act[TL_ACT_Q8K] = put_act_q8k_scalar;
     k->dot_f32 = dot_f32_scalar;
     k->rms_norm = rms_norm_scalar;
+    k->layer_norm = layer_norm_scalar;
     k->add = add_scalar;
     k->scale = scale_scalar;
     k->silu_mul = silu_mul_scalar;
     k->gelu_mul = gelu_mul_scalar;
+    k->gelu = gelu_scalar;
+    k->gelu_erf = gelu_erf_scalar;
     k->rope = rope_scalar;
     k->log_sum_exp = log_sum_exp_scalar;
     k->attn_finish = attn_finish_scalar;

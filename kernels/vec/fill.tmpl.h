@@ -24,10 +24,13 @@ void FILL(LEVEL)(tl_kernels *k) {
     k->put_act[TL_ACT_Q8K] = FN(put_act_q8k);
     k->dot_f32 = FN(dot_f32);
     k->rms_norm = FN(rms_norm);
+    k->layer_norm = FN(layer_norm);
     k->add = FN(add);
     k->scale = FN(scale);
     k->silu_mul = FN(silu_mul);
     k->gelu_mul = FN(gelu_mul);
+    k->gelu = FN(gelu);
+    k->gelu_erf = FN(gelu_erf);
     k->rope = FN(rope);
     k->log_sum_exp = FN(log_sum_exp);
     k->attn_finish = FN(attn_finish);

@@ -118,31 +118,51 @@ static void vector(const walk *w, const char *name, int n, float mean) {
     w->fn(w->user, &t);
 }
 
+enum { POSITIONS = 8192 };   /* of architectures that have a table of them */
+
+/* name: without ".weight". */
+static void norm(const walk *w, const char *name) {
+    char full[80];
+    snprintf(full, sizeof full, "%s.weight", name);
+    vector(w, full, w->s->dim, 1);
+    snprintf(full, sizeof full, "%s.bias", name);
+    if (w->s->arch->layer_norm) vector(w, full, w->s->dim, 0);
+}
+
 static void walk_layer(const walk *w) {
     const tl_shape *s = w->s;
     int q = s->heads * s->head_dim, kv = s->kv_heads * s->head_dim;
     char name[64];
 #define NAME(suffix) (snprintf(name, sizeof name, "blk.%d." suffix, w->layer), name)
-    vector(w, NAME("attn_norm.weight"), s->dim, 1);
+    const tl_arch *arch = s->arch;
+    if (!arch->no_pre_norms) {
+        norm(w, NAME("attn_norm"));
+        norm(w, NAME("ffn_norm"));
+    }
     matrix(w, NAME("attn_q.weight"), TL_ROLE_OTHER, q, s->dim);
     matrix(w, NAME("attn_k.weight"), TL_ROLE_OTHER, kv, s->dim);
     matrix(w, NAME("attn_v.weight"), TL_ROLE_V, kv, s->dim);
     matrix(w, NAME("attn_output.weight"), TL_ROLE_O, s->dim, q);
-    if (s->arch->qkv_bias) {
+    if (arch->bias) {
         vector(w, NAME("attn_q.bias"), q, 0);
         vector(w, NAME("attn_k.bias"), kv, 0);
         vector(w, NAME("attn_v.bias"), kv, 0);
     }
-    if (s->arch->qk_norm) {
-        vector(w, NAME("attn_q_norm.weight"), s->head_dim, 1);
-        vector(w, NAME("attn_k_norm.weight"), s->head_dim, 1);
+    if (arch->bias == TL_BIAS_ALL) {
+        vector(w, NAME("attn_output.bias"), s->dim, 0);
+        vector(w, NAME("ffn_up.bias"), s->ff, 0);
+        vector(w, NAME("ffn_down.bias"), s->dim, 0);
     }
-    if (s->arch->post_norms) {
-        vector(w, NAME("post_attention_norm.weight"), s->dim, 1);
-        vector(w, NAME("post_ffw_norm.weight"), s->dim, 1);
+    if (arch->qk_norm) {
+        int rows = arch->qk_norm == TL_QK_NORM_ROW;
+        vector(w, NAME("attn_q_norm.weight"), rows ? q : s->head_dim, 1);
+        vector(w, NAME("attn_k_norm.weight"), rows ? kv : s->head_dim, 1);
     }
-    vector(w, NAME("ffn_norm.weight"), s->dim, 1);
-    matrix(w, NAME("ffn_gate.weight"), TL_ROLE_OTHER, s->ff, s->dim);
+    if (arch->post_norms) {
+        norm(w, NAME("post_attention_norm"));
+        norm(w, NAME("post_ffw_norm"));
+    }
+    if (arch->ffn <= TL_FFN_GELU_GATE) matrix(w, NAME("ffn_gate.weight"), TL_ROLE_OTHER, s->ff, s->dim);
     matrix(w, NAME("ffn_up.weight"), TL_ROLE_OTHER, s->ff, s->dim);
     matrix(w, NAME("ffn_down.weight"), TL_ROLE_DOWN, s->dim, s->ff);
 #undef NAME
@@ -152,7 +172,8 @@ static void walk_all(walk *w) {
     const tl_shape *s = w->s;
     matrix(w, "token_embd.weight", s->tied ? TL_ROLE_HEAD : TL_ROLE_EMBD, s->vocab, s->dim);
     for (w->layer = 0; w->layer < s->layers; w->layer++) walk_layer(w);
-    vector(w, "output_norm.weight", s->dim, 1);
+    norm(w, "output_norm");
+    if (s->arch->positions) matrix(w, "position_embd.weight", TL_ROLE_EMBD, POSITIONS, s->dim);
     if (!s->tied) matrix(w, "output.weight", TL_ROLE_HEAD, s->vocab, s->dim);
 }
 
@@ -252,7 +273,7 @@ static void put_keys(tl_gguf_writer *w, const tl_shape *s) {
     tl_gguf_put_u32(w, KEY("attention.head_count_kv"), (uint32_t)s->kv_heads);
     tl_gguf_put_u32(w, KEY("attention.key_length"), (uint32_t)s->head_dim);
     tl_gguf_put_u32(w, KEY("attention.value_length"), (uint32_t)s->head_dim);
-    tl_gguf_put_f32(w, KEY("attention.layer_norm_rms_epsilon"), 1e-5f);
+    tl_gguf_put_f32(w, s->arch->layer_norm ? KEY("attention.layer_norm_epsilon") : KEY("attention.layer_norm_rms_epsilon"), 1e-5f);
     tl_gguf_put_f32(w, KEY("rope.freq_base"), 1e6f);
     tl_gguf_put_u32(w, KEY("rope.dimension_count"), (uint32_t)s->head_dim);
     if (s->window) tl_gguf_put_u32(w, KEY("attention.sliding_window"), (uint32_t)s->window);

@@ -52,18 +52,24 @@ int tl_team_counter(tl_team *t);
 /* Activations in the forms (bit 1 << TL_ACT_*) that some products need. */
 typedef struct tl_acts { void *const *form; int n, k; } tl_acts;   /* form [TL_N_ACTS] */
 
-/* Which forms these weights want. */
+/* Which forms these weights want; absent ones (no gemm) want none. */
 unsigned tl_weight_forms(const tl_weight *const *w, int n);
 
-/* Rows to multiply with. src [n][stride], k values each; with norm (a weight [k]) the row is normalised first.
+/* y = x normalised, n values: by their root mean square, or centred: layer norm. */
+typedef struct tl_norm { const float *w, *b; float eps; int centred; } tl_norm;   /* w [n]; b [n] or NULL, if centred */
+static inline void tl_norm_row(const tl_kernels *k, const tl_norm *norm, float *y, const float *x, int n) {
+    if (norm->centred) k->layer_norm(y, x, norm->w, norm->b, n, norm->eps);
+    else k->rms_norm(y, x, norm->w, n, norm->eps);
+}
+
+/* Rows to multiply with. src [n][stride], k values each; with norm the row is normalised first.
  * A single row is prepared by every thread for itself (cheaper than a barrier); several are split over the threads into
  * the shared buffers (n * k values), and the function ends with a barrier. */
 typedef struct tl_prepare {
     const float *src;
     size_t stride;
     int n, k;
-    const float *norm;        /* NULL: no normalisation */
-    float eps;
+    const tl_norm *norm;      /* NULL: no normalisation */
     unsigned forms;
     void *const *shared;      /* [TL_N_ACTS], those of forms */
 } tl_prepare;
@@ -79,12 +85,14 @@ typedef struct tl_product {
 } tl_product;
 void tl_matmul(tl_team *t, const tl_acts *x, const tl_product *p, int n_products);
 
-/* y[t][r] = act(gate x_t + bias)[r] * (up x_t + bias)[r]; gate and up have equal rows. */
+/* y[t][r] = act(gate x_t + bias)[r] * (up x_t + bias)[r]; gate and up have equal rows. Without gate: plain(up x_t + bias). */
 typedef void tl_gate_fn(float *y, const float *u, int n);
+typedef void tl_plain_fn(float *y, int n);
 typedef struct tl_gated {
-    const tl_weight *gate, *up;
+    const tl_weight *gate, *up;         /* gate NULL: none */
     const float *gate_bias, *up_bias;   /* [rows] or NULL */
     tl_gate_fn *act;
+    tl_plain_fn *plain;
     float *y;                           /* [n][stride] */
     size_t stride;
 } tl_gated;

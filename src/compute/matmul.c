@@ -8,7 +8,8 @@
 
 unsigned tl_weight_forms(const tl_weight *const *w, int n) {
     unsigned forms = 0;
-    for (int i = 0; i < n; i++) forms |= 1u << w[i]->gemm->act;
+    for (int i = 0; i < n; i++)
+        if (w[i]->gemm) forms |= 1u << w[i]->gemm->act;
     return forms;
 }
 
@@ -16,7 +17,7 @@ unsigned tl_weight_forms(const tl_weight *const *w, int n) {
 static void prepare_row(tl_team *t, const tl_prepare *p, int i, void *const *to, int n, int at) {
     const float *x = p->src + (size_t)i * p->stride;
     if (p->norm) {
-        t->k->rms_norm(t->row, x, p->norm, p->k, p->eps);
+        tl_norm_row(t->k, p->norm, t->row, x, p->k);
         x = t->row;
     }
     for (int f = 0; f < TL_N_ACTS; f++)
@@ -123,10 +124,15 @@ void tl_matmul(tl_team *t, const tl_acts *x, const tl_product *p, int n_products
 }
 
 void tl_matmul_gated(tl_team *t, const tl_acts *x, const tl_gated *g) {
-    share s = share_of(t, units_of(g->gate), x->n);
+    share s = share_of(t, units_of(g->up), x->n);
     for (int u0, u1; next_range(t, &s, &u0, &u1);) {
-        int r0 = u0 * UNIT, r1 = u1 * UNIT < g->gate->rows ? u1 * UNIT : g->gate->rows;
+        int r0 = u0 * UNIT, r1 = u1 * UNIT < g->up->rows ? u1 * UNIT : g->up->rows;
         size_t width = (size_t)(r1 - r0);
+        if (!g->gate) {
+            run_rows(t, x, g->up, g->up_bias, r0, r1, g->y + r0, g->stride, 0);
+            for (int i = 0; i < x->n; i++) g->plain(g->y + (size_t)i * g->stride + r0, r1 - r0);
+            continue;
+        }
         run_rows(t, x, g->gate, g->gate_bias, r0, r1, g->y + r0, g->stride, 0);
         run_rows(t, x, g->up, g->up_bias, r0, r1, t->up, width, 0);
         for (int i = 0; i < x->n; i++) g->act(g->y + (size_t)i * g->stride + r0, t->up + (size_t)i * width, r1 - r0);

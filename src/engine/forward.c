@@ -31,6 +31,7 @@ static void start_rows(struct tl_session *s, tl_team *t) {
         tl_gguf_copy(s->m->gguf, w->raw + (size_t)s->token[i] * w->row_bytes, w->row_bytes, t->row);
         tl_dequantize(w->type, t->row, x, d);
         if (hp->embd_scale != 1) t->k->scale(x, hp->embd_scale, d);
+        if (s->m->positions) t->k->add(x, s->m->positions + (size_t)s->pos[i] * (size_t)d, d);
         for (int r = 0; r < TL_N_ROPES; r++) {
             if (r == TL_ROPE_LOCAL && !hp->window) continue;
             float *cs = (float *)rope_row(s, r, i);
@@ -44,8 +45,8 @@ static void start_rows(struct tl_session *s, tl_team *t) {
     }
 }
 
-static tl_acts prepare(struct tl_session *s, tl_team *t, const float *src, int k, const float *norm, const tl_weight *const *w, int n_w) {
-    tl_prepare p = {.src = src, .stride = (size_t)k, .n = s->n, .k = k, .norm = norm, .eps = s->m->hp.rms_eps,
+static tl_acts prepare(struct tl_session *s, tl_team *t, const float *src, int k, const tl_norm *norm, const tl_weight *const *w, int n_w) {
+    tl_prepare p = {.src = src, .stride = (size_t)k, .n = s->n, .k = k, .norm = norm && norm->w ? norm : NULL,
                     .forms = tl_weight_forms(w, n_w), .shared = s->w.acts};
     tl_acts a = tl_acts_prepare(t, &p);
     mark(s, t, TL_OP_PREPARE);
@@ -59,7 +60,7 @@ static void norm_rows(struct tl_session *s, tl_team *t, const tl_layer *l) {
     tl_split(2 * s->n, 1, t->thread, t->n_threads, &begin, &end);
     for (int i = begin; i < end; i++) {
         float *x = s->w.qkv + (size_t)(i / 2) * (size_t)(q + 2 * kv) + (i % 2 ? q : 0);
-        t->k->rms_norm(x, x, i % 2 ? l->k_norm : l->q_norm, i % 2 ? kv : q, hp->rms_eps);
+        t->k->rms_norm(x, x, i % 2 ? l->k_norm : l->q_norm, i % 2 ? kv : q, hp->norm_eps);
     }
     tl_pool_barrier(t->pool);
 }
@@ -74,7 +75,7 @@ static void finish_heads(struct tl_session *s, tl_team *t, const tl_layer *l, in
         int row = i / heads, h = i % heads, pos = s->pos[row];
         float *x = s->w.qkv + ((size_t)row * (size_t)heads + (size_t)h) * (size_t)hd;
         if (h < H + KV) {
-            if (head_norms) t->k->rms_norm(x, x, h < H ? l->q_norm : l->k_norm, hd, hp->rms_eps);
+            if (head_norms) t->k->rms_norm(x, x, h < H ? l->q_norm : l->k_norm, hd, hp->norm_eps);
             if (l->rope != TL_ROPE_ABSENT) t->k->rope(x, rope_row(s, l->rope, row), hp->n_rot, hp->rope_kind);
         }
         if (h < H) t->k->scale(x, hp->attn_scale, hd);
@@ -88,30 +89,31 @@ static void finish_heads(struct tl_session *s, tl_team *t, const tl_layer *l, in
 
 /* x += product, through the post-norm where the architecture has one. Ends with a barrier. */
 static void add_to_residual(struct tl_session *s, tl_team *t, tl_op op, const tl_acts *a, const tl_weight *w, const float *bias,
-                            const float *post_norm) {
+                            const tl_norm *post_norm) {
     size_t d = (size_t)s->m->hp.n_embd;
-    tl_product p = {.w = w, .bias = bias, .y = post_norm ? s->w.y : s->w.x, .stride = d, .add = !post_norm};
+    tl_product p = {.w = w, .bias = bias, .y = post_norm->w ? s->w.y : s->w.x, .stride = d, .add = !post_norm->w};
     tl_matmul(t, a, &p, 1);
     tl_pool_barrier(t->pool);
     mark(s, t, op);
-    if (!post_norm) return;
+    if (!post_norm->w) return;
     int begin, end;
     tl_split(s->n, 1, t->thread, t->n_threads, &begin, &end);
     for (int i = begin; i < end; i++) {
         float *y = s->w.y + (size_t)i * d;
-        t->k->rms_norm(y, y, post_norm, (int)d, s->m->hp.rms_eps);
+        tl_norm_row(t->k, post_norm, y, y, (int)d);
         t->k->add(s->w.x + (size_t)i * d, y, (int)d);
     }
     tl_pool_barrier(t->pool);
     mark(s, t, TL_OP_PREPARE);
 }
 
-static void attention_half(struct tl_session *s, tl_team *t, const tl_layer *l, int layer) {
+/* Attention of what the residual stream holds, to w.att. Ends with a barrier, as all parts of a layer do. */
+static void attend(struct tl_session *s, tl_team *t, const tl_layer *l, int layer) {
     const tl_hparams *hp = &s->m->hp;
     int hd = hp->head_dim, q = hp->n_heads * hd, kv = hp->n_kv_heads * hd;
     size_t width = (size_t)(q + 2 * kv);
-    const tl_weight *w[] = {&l->q, &l->k, &l->v, &l->o};
-    tl_acts a = prepare(s, t, s->w.x, hp->n_embd, l->attn_norm, w, 3);
+    const tl_weight *w[] = {&l->q, &l->k, &l->v};
+    tl_acts a = prepare(s, t, s->w.x, hp->n_embd, &l->attn_norm, w, 3);
     tl_product p[] = {{&l->q, l->q_bias, s->w.qkv, width, 0},
                       {&l->k, l->k_bias, s->w.qkv + q, width, 0},
                       {&l->v, l->v_bias, s->w.qkv + q + kv, width, 0}};
@@ -128,21 +130,33 @@ static void attention_half(struct tl_session *s, tl_team *t, const tl_layer *l, 
     tl_attention_run(t, &at);
     tl_pool_barrier(t->pool);
     mark(s, t, TL_OP_ATTENTION);
-    a = prepare(s, t, s->w.att, q, NULL, w + 3, 1);
-    add_to_residual(s, t, TL_OP_ATTN_OUT, &a, &l->o, l->o_bias, l->attn_post_norm);
 }
 
-static void ffn_half(struct tl_session *s, tl_team *t, const tl_layer *l) {
+static void attention_out(struct tl_session *s, tl_team *t, const tl_layer *l) {
+    const tl_weight *w[] = {&l->o};
+    tl_acts a = prepare(s, t, s->w.att, s->m->hp.n_heads * s->m->hp.head_dim, NULL, w, 1);
+    add_to_residual(s, t, TL_OP_ATTN_OUT, &a, &l->o, l->o_bias, &l->attn_post_norm);
+}
+
+/* The feed-forward's inner values of what the residual stream holds, to w.ff. */
+static void ffn_in(struct tl_session *s, tl_team *t, const tl_layer *l) {
     const tl_hparams *hp = &s->m->hp;
-    const tl_weight *w[] = {&l->gate, &l->up, &l->down};
-    tl_acts a = prepare(s, t, s->w.x, hp->n_embd, l->ffn_norm, w, 2);
-    tl_gated g = {.gate = &l->gate, .up = &l->up, .gate_bias = l->gate_bias, .up_bias = l->up_bias,
-                  .act = s->m->arch->gelu ? t->k->gelu_mul : t->k->silu_mul, .y = s->w.ff, .stride = (size_t)hp->n_ff};
+    const tl_kernels *k = t->k;
+    int ffn = s->m->arch->ffn;
+    const tl_weight *w[] = {&l->gate, &l->up};
+    tl_acts a = prepare(s, t, s->w.x, hp->n_embd, &l->ffn_norm, w, 2);
+    tl_gated g = {.gate = l->gate.gemm ? &l->gate : NULL, .up = &l->up, .gate_bias = l->gate_bias, .up_bias = l->up_bias,
+                  .act = ffn == TL_FFN_GELU_GATE ? k->gelu_mul : k->silu_mul,
+                  .plain = ffn == TL_FFN_GELU_ERF ? k->gelu_erf : k->gelu, .y = s->w.ff, .stride = (size_t)hp->n_ff};
     tl_matmul_gated(t, &a, &g);
     tl_pool_barrier(t->pool);
     mark(s, t, TL_OP_GATE_UP);
-    a = prepare(s, t, s->w.ff, hp->n_ff, NULL, w + 2, 1);
-    add_to_residual(s, t, TL_OP_DOWN, &a, &l->down, l->down_bias, l->ffn_post_norm);
+}
+
+static void ffn_out(struct tl_session *s, tl_team *t, const tl_layer *l) {
+    const tl_weight *w[] = {&l->down};
+    tl_acts a = prepare(s, t, s->w.ff, s->m->hp.n_ff, NULL, w, 1);
+    add_to_residual(s, t, TL_OP_DOWN, &a, &l->down, l->down_bias, &l->ffn_post_norm);
 }
 
 /* Only the wanted rows meet the vocabulary. */
@@ -154,10 +168,10 @@ static void head(struct tl_session *s, tl_team *t, float *logits) {
             for (size_t j = 0; s->want[i] != i && j < d; j++) s->w.x[(size_t)i * d + j] = s->w.x[(size_t)s->want[i] * d + j];
     tl_pool_barrier(t->pool);
     const tl_weight *w[] = {&s->m->head};
-    tl_prepare prep = {.src = s->w.x, .stride = d, .n = s->n_want, .k = (int)d, .norm = s->m->output_norm, .eps = hp->rms_eps,
+    tl_prepare prep = {.src = s->w.x, .stride = d, .n = s->n_want, .k = (int)d, .norm = &s->m->output_norm,
                        .forms = tl_weight_forms(w, 1), .shared = s->w.acts};
     tl_acts a = tl_acts_prepare(t, &prep);
-    tl_matmul(t, &a, &(tl_product){.w = &s->m->head, .y = logits, .stride = v}, 1);
+    tl_matmul(t, &a, &(tl_product){.w = &s->m->head, .bias = s->m->head_bias, .y = logits, .stride = v}, 1);
     if (hp->logit_softcap <= 0) return;
     tl_pool_barrier(t->pool);
     int begin, end;
@@ -183,9 +197,13 @@ static void forward_thread(void *arg, int thread, int n_threads) {
     for (int i = 0; i < s->m->hp.n_layers; i++) {
         if (thread == 0 && s->progress)
             s->cancel = s->progress(s->progress_user, (s->at + (double)s->n * i / s->m->hp.n_layers) / s->total);
-        attention_half(s, t, &s->m->layers[i], i);
-        int cancel = s->cancel;   /* written before barriers of this layer's first half, next written in the next layer */
-        ffn_half(s, t, &s->m->layers[i]);
+        const tl_layer *l = &s->m->layers[i];
+        attend(s, t, l, i);
+        int cancel = s->cancel;   /* written before barriers of this layer's attention, next written in the next layer */
+        if (s->m->hp.parallel) ffn_in(s, t, l);   /* before anything is added to what it reads */
+        attention_out(s, t, l);
+        if (!s->m->hp.parallel) ffn_in(s, t, l);
+        ffn_out(s, t, l);
         if (cancel) return;
     }
     if (s->n_want) head(s, t, r->logits);

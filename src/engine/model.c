@@ -70,6 +70,7 @@ void tl_model_free(tl_model *m) {
     tl_free_big(m->packed, m->packed_bytes);
     tl_free(m->layers);
     tl_free(m->norms);
+    tl_free(m->positions);
     tl_free(m->name);
     tl_free(m->arch_name);
     tl_tokenizer_free(m->tok);

@@ -74,7 +74,10 @@ static int init(struct tl_session *s, const tl_model *m, const tl_session_option
     int n_seq = o->n_seq ? o->n_seq : 1, n_ctx = o->n_ctx, n_batch = o->n_batch ? o->n_batch : DEFAULT_BATCH;
     int64_t train = m->hp.n_ctx_train;
     if (!n_ctx) n_ctx = train > 0 && train < DEFAULT_CTX ? (int)train : DEFAULT_CTX;
+    if (!o->n_ctx && m->hp.n_positions && n_ctx > m->hp.n_positions) n_ctx = m->hp.n_positions;
     if (n_ctx < 1 || n_ctx > 1 << 24) return tl_fail(err, TL_E_ARGUMENT, range, "n_ctx", n_ctx, 1 << 24);
+    if (m->hp.n_positions && n_ctx > m->hp.n_positions)
+        return tl_fail(err, TL_E_ARGUMENT, "session option n_ctx is %d, this model knows %d positions", n_ctx, m->hp.n_positions);
     if (n_seq < 1 || n_seq > 1 << 16) return tl_fail(err, TL_E_ARGUMENT, range, "n_seq", n_seq, 1 << 16);
     if (n_batch < 1 || n_batch > 1 << 16) return tl_fail(err, TL_E_ARGUMENT, range, "n_batch", n_batch, 1 << 16);
     if (o->kv_type < 0 || o->kv_type >= TL_N_KV) return tl_fail(err, TL_E_ARGUMENT, "session option kv_type is %d, unknown", o->kv_type);

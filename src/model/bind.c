@@ -71,6 +71,18 @@ static tl_weight matrix(binder *b, int rows, int cols, int required, const char 
     return rows_of(b, matrix_tensor(b, rows, cols, required, name), 0, rows);
 }
 
+/* Weight and, of a layer norm, bias. name: without ".weight". */
+static tl_norm norm(binder *b, int n, const char *name) {
+    const tl_arch *arch = b->m->arch;
+    char full[80];
+    tl_norm v = {.eps = b->m->hp.norm_eps, .centred = arch->layer_norm};
+    snprintf(full, sizeof full, "%s.weight", name);
+    v.w = vector(b, n, 1, full);
+    snprintf(full, sizeof full, "%s.bias", name);
+    if (arch->layer_norm) v.b = vector(b, n, 1, full);
+    return v;
+}
+
 static int is_nth(int layer, int period) { return period && (layer + 1) % period == 0; }
 
 static void choose_layer_kind(const tl_hparams *hp, int i, tl_layer *l) {
@@ -83,7 +95,7 @@ static void choose_layer_kind(const tl_hparams *hp, int i, tl_layer *l) {
 
 /* q, k and v: three tensors, or one that holds their rows in this order. */
 static void bind_qkv(binder *b, int i, tl_layer *l, int q, int kv) {
-    int d = b->m->hp.n_embd, biased = b->m->arch->qkv_bias;
+    int d = b->m->hp.n_embd, biased = b->m->arch->bias != 0;
     char name[64];
     if (tl_gguf_tensor_find(b->m->gguf, NAME("attn_qkv.weight"))) {
         const tl_gguf_tensor *t = matrix_tensor(b, q + 2 * kv, d, 1, name);
@@ -105,21 +117,21 @@ static void bind_qkv(binder *b, int i, tl_layer *l, int q, int kv) {
 /* Gate and up: two tensors, or twice the rows in ffn_up, the gate's first. */
 static void bind_ffn(binder *b, int i, tl_layer *l) {
     const tl_hparams *hp = &b->m->hp;
-    int d = hp->n_embd, ff = hp->n_ff;
+    int d = hp->n_embd, ff = hp->n_ff, gated = b->m->arch->ffn <= TL_FFN_GELU_GATE, biased = b->m->arch->bias == TL_BIAS_ALL;
     char name[64];
     const tl_gguf_tensor *up = tl_gguf_tensor_find(b->m->gguf, NAME("ffn_up.weight"));
-    if (up && up->dims[1] == 2 * ff && !tl_gguf_tensor_find(b->m->gguf, NAME("ffn_gate.weight"))) {
+    if (gated && up && up->dims[1] == 2 * ff && !tl_gguf_tensor_find(b->m->gguf, NAME("ffn_gate.weight"))) {
         up = matrix_tensor(b, 2 * ff, d, 1, NAME("ffn_up.weight"));
         l->gate = rows_of(b, up, 0, ff);
         l->up = rows_of(b, up, ff, ff);
     } else {
-        l->gate = matrix(b, ff, d, 1, NAME("ffn_gate.weight"));
+        if (gated) l->gate = matrix(b, ff, d, 1, NAME("ffn_gate.weight"));
+        if (gated) l->gate_bias = vector(b, ff, 0, NAME("ffn_gate.bias"));
         l->up = matrix(b, ff, d, 1, NAME("ffn_up.weight"));
-        l->gate_bias = vector(b, ff, 0, NAME("ffn_gate.bias"));
-        l->up_bias = vector(b, ff, 0, NAME("ffn_up.bias"));
+        l->up_bias = vector(b, ff, biased, NAME("ffn_up.bias"));
     }
     l->down = matrix(b, d, ff, 1, NAME("ffn_down.weight"));
-    l->down_bias = vector(b, d, 0, NAME("ffn_down.bias"));
+    l->down_bias = vector(b, d, biased, NAME("ffn_down.bias"));
 }
 
 static void bind_layer(binder *b, int i) {
@@ -129,20 +141,22 @@ static void bind_layer(binder *b, int i) {
     int d = hp->n_embd, q = hp->n_heads * hp->head_dim, kv = hp->n_kv_heads * hp->head_dim, hd = hp->head_dim;
     char name[64];
     if (!arch->no_pre_norms) {
-        l->attn_norm = vector(b, d, 1, NAME("attn_norm.weight"));
-        l->ffn_norm = vector(b, d, 1, NAME("ffn_norm.weight"));
+        l->attn_norm = norm(b, d, NAME("attn_norm"));
+        /* Halves that read the same may share their norm. */
+        int shared = hp->parallel && !tl_gguf_tensor_find(b->m->gguf, NAME("ffn_norm.weight"));
+        l->ffn_norm = shared ? l->attn_norm : norm(b, d, NAME("ffn_norm"));
     }
     bind_qkv(b, i, l, q, kv);
     l->o = matrix(b, d, q, 1, NAME("attn_output.weight"));
-    l->o_bias = vector(b, d, 0, NAME("attn_output.bias"));
+    l->o_bias = vector(b, d, arch->bias == TL_BIAS_ALL, NAME("attn_output.bias"));
     if (arch->qk_norm) {
         int rows = arch->qk_norm == TL_QK_NORM_ROW;
         l->q_norm = vector(b, rows ? q : hd, 1, NAME("attn_q_norm.weight"));
         l->k_norm = vector(b, rows ? kv : hd, 1, NAME("attn_k_norm.weight"));
     }
     if (arch->post_norms) {
-        l->attn_post_norm = vector(b, d, 1, NAME("post_attention_norm.weight"));
-        l->ffn_post_norm = vector(b, d, 1, NAME("post_ffw_norm.weight"));
+        l->attn_post_norm = norm(b, d, NAME("post_attention_norm"));
+        l->ffn_post_norm = norm(b, d, NAME("post_ffw_norm"));
     }
     bind_ffn(b, i, l);
     choose_layer_kind(hp, i, l);
@@ -180,6 +194,7 @@ static void bind_embedding(binder *b) {
     m->embd = matrix(b, hp->n_vocab, hp->n_embd, 1, "token_embd.weight");
     m->head = matrix(b, hp->n_vocab, hp->n_embd, 0, "output.weight");
     if (!m->head.gemm) m->head = m->embd; /* tied */
+    m->head_bias = vector(b, hp->n_vocab, 0, "output.bias");
 }
 
 /* Divisors of angles, or NULL. */
@@ -211,8 +226,28 @@ static void bind_rope(binder *b) {
 static void bind_output_norm(binder *b) {
     const tl_hparams *hp = &b->m->hp;
     float *at = b->m->norms + b->m->norms_n;
-    b->m->output_norm = vector(b, hp->n_embd, 1, "output_norm.weight");
-    for (int i = 0; b->m->output_norm && i < hp->n_embd; i++) at[i] *= hp->logit_scale;
+    b->m->output_norm = norm(b, hp->n_embd, "output_norm");
+    for (int i = 0; b->m->output_norm.w == at && i < hp->n_embd; i++) at[i] *= hp->logit_scale;
+}
+
+/* The table of positions, as f32: rows of it are added, not multiplied. */
+static int bind_positions(binder *b, tl_error *err) {
+    struct tl_model *m = b->m;
+    if (!m->arch->positions) return TL_OK;
+    const tl_gguf_tensor *t = find(b, "position_embd.weight", 1);
+    if (!t || !computable(b, t, "position_embd.weight")) return TL_OK;
+    int64_t rows = t->dims[1] < 1 << 24 ? t->dims[1] : 0;
+    if (!rows || t->dims[0] != m->hp.n_embd || t->dims[2] != 1 || t->dims[3] != 1) {
+        tl_fault(b->f, "tensor position_embd.weight is [%lld, %lld], expected [%d, positions]", (long long)t->dims[0],
+                 (long long)t->dims[1], m->hp.n_embd);
+        return TL_OK;
+    }
+    size_t n = (size_t)rows * (size_t)m->hp.n_embd;
+    m->positions = tl_alloc_n(n, sizeof *m->positions, "positions", err);
+    if (!m->positions) return TL_E_MEMORY;
+    tl_dequantize(t->type, t->data, m->positions, (int64_t)n);
+    m->hp.n_positions = (int)rows;
+    return TL_OK;
 }
 
 /* A tensor nobody asked for is part of a model we do not understand: its text would be subtly wrong. */
@@ -239,9 +274,10 @@ int tl_bind(struct tl_model *m, int exact, tl_faults *f, tl_error *err) {
     bind_embedding(&b);
     bind_output_norm(&b);
     bind_rope(&b);
+    int rc = bind_positions(&b, err);
     for (int i = 0; i < m->hp.n_layers && f->n < 100; i++) bind_layer(&b, i);
     if (!f->n) refuse_unused(&b);
     if (!f->n) count(m);
     tl_free(b.used);
-    return TL_OK;
+    return rc;
 }

@@ -56,6 +56,14 @@ static double read_num(const reader *r, const char *name, double lo, double hi, 
     return v;
 }
 
+static int read_bool(const reader *r, const char *name, int absent) {
+    KEY(r, name);
+    tl_error e = {0};
+    int v = absent;
+    if (tl_gguf_bool(r->g, key, &v, &e) < 0) tl_fault(r->f, "%s", e.text);
+    return v;
+}
+
 /* A factor; 0 stands for the architecture's own. */
 static float read_scale(const reader *r, const char *name, float own) {
     float v = (float)read_num(r, name, 0, 1e6, 0, 0);
@@ -104,7 +112,7 @@ static void read_window_layers(const reader *r, tl_hparams *hp) {
  * reads x. */
 static void fold_residual_scale(tl_hparams *hp, float s) {
     hp->embd_scale /= s;
-    hp->rms_eps /= s * s;
+    hp->norm_eps /= s * s;
 }
 
 /* Keys by which files ask for arithmetic that the forward pass does not have, and the numbers with which they ask for
@@ -112,7 +120,7 @@ static void fold_residual_scale(tl_hparams *hp, float s) {
 enum { AT_0 = 1, AT_1 = 2 };
 static const struct { const char *name; int off; unsigned key; } not_computed[] = {   /* key: TL_KEY_*, if it has one */
     {"expert_count", AT_0, 0},             /* mixtures of experts */
-    {"use_parallel_residual", AT_0, 0},    /* attention and feed-forward side by side */
+    {"use_parallel_residual", AT_0, TL_KEY_PARALLEL},
     {"swin_norm", AT_0, 0},                /* norms behind the halves of a layer instead of before */
     {"logit_scale", AT_0 | AT_1, TL_KEY_LOGIT_DIVISOR},   /* a factor for some architectures, a divisor for others */
     {"residual_scale", AT_0 | AT_1, TL_KEY_RESIDUAL_SCALE},
@@ -185,7 +193,10 @@ void tl_hparams_load(const tl_gguf *g, const tl_arch *arch, tl_hparams *hp, tl_f
     hp->n_ctx_train = read_int(&r, "context_length", 1, INT64_MAX, 0, 0, 0);
     if (f->n == faults) load_heads(&r, hp);
 
-    hp->rms_eps = (float)read_num(&r, "attention.layer_norm_rms_epsilon", 1e-12, 1, 1, 1e-5);
+    const char *eps = arch->layer_norm ? "attention.layer_norm_epsilon" : "attention.layer_norm_rms_epsilon";
+    hp->norm_eps = (float)read_num(&r, eps, 1e-12, 1, 1, 1e-5);
+    hp->parallel = arch->parallel;
+    if (arch->keys & TL_KEY_PARALLEL) hp->parallel = read_bool(&r, "use_parallel_residual", arch->parallel);
     hp->rope_kind = arch->rope_kind;
     read_rope(&r, hp->n_ctx_train, &hp->rope[TL_ROPE_GLOBAL]);
     hp->rope[TL_ROPE_LOCAL] = hp->rope[TL_ROPE_GLOBAL];

@@ -42,11 +42,13 @@ double tl_rope_frequency(const tl_rope *r, int n_rot, int pair, int n_ctx);
 typedef struct tl_hparams {
     int n_layers, n_embd, n_heads, n_kv_heads, head_dim, n_ff, n_vocab;
     int64_t n_ctx_train;      /* 0: the file does not say */
-    float rms_eps;
+    float norm_eps;
     int rope_kind;            /* TL_ROPE_NORM, TL_ROPE_NEOX */
     int n_rot;                /* rotated values of a head */
     tl_rope rope[TL_N_ROPES]; /* LOCAL: layers with a window, where the architecture gives them angles of their own */
     int rope_period;          /* every rope_period-th layer has no rotation; 0: all have */
+    int parallel;             /* attention and feed-forward both read what enters the layer */
+    int n_positions;          /* rows of the table of positions, 0: there is none */
     int window;               /* sliding window in positions, 0: none */
     int window_period;        /* every window_period-th layer sees everything; 0: all layers have the window */
     const tl_gguf_kv *window_layers;   /* instead, if not NULL: [n_layers] whether a layer has the window */
@@ -57,19 +59,26 @@ typedef struct tl_hparams {
 } tl_hparams;
 
 /* Keys that mean something to some architectures only; files of others that have them are refused. */
-enum { TL_KEY_RESIDUAL_SCALE = 1, TL_KEY_LOGIT_DIVISOR = 2 };
+enum { TL_KEY_RESIDUAL_SCALE = 1, TL_KEY_LOGIT_DIVISOR = 2, TL_KEY_PARALLEL = 4 };
 /* RMS norm on q and k before rope, one weight for each value of a head, or of all heads, normed as one vector. */
 enum { TL_QK_NORM_HEAD = 1, TL_QK_NORM_ROW };
+/* Feed-forward: act(gate x) * (up x), or act(up x) alone. GELU is the tanh form, GELU_ERF the exact one. */
+enum { TL_FFN_SILU_GATE, TL_FFN_GELU_GATE, TL_FFN_GELU, TL_FFN_GELU_ERF };
+/* Biases that are required; others are used where a file has them. */
+enum { TL_BIAS_QKV = 1, TL_BIAS_ALL };
 
 /* An architecture. Optional tensors that are absent are NULL in the layer; required ones are faults. */
 typedef struct tl_arch {
     const char *name;         /* general.architecture */
     int rope_kind;
-    int qkv_bias;             /* required; optional otherwise */
+    int bias;                 /* TL_BIAS_* */
+    int layer_norm;           /* norms subtract the mean and have biases; RMS otherwise */
     int qk_norm;              /* TL_QK_NORM_*: required */
     int no_pre_norms;         /* none before attention and before the feed-forward; required otherwise */
     int post_norms;           /* norms after attention and after the feed-forward, before the residual: required */
-    int gelu;                 /* gate activation: GELU (tanh form) instead of SiLU */
+    int positions;            /* a table of position embeddings: required */
+    int parallel;             /* tl_hparams.parallel, where no key says otherwise */
+    int ffn;                  /* TL_FFN_* */
     unsigned keys;            /* TL_KEY_* that it computes */
     /* Adjusts what the common keys gave; may be NULL. Keys named after a field (embedding_scale, attention.scale,
      * attention.sliding_window_pattern, rope.freq_base_swa) are read afterwards and win. */
@@ -81,9 +90,10 @@ const tl_arch *tl_arch_find(tl_slice name);
 const char *const *tl_arch_names(void);
 
 typedef struct tl_layer {
-    const float *attn_norm, *q_norm, *k_norm, *attn_post_norm, *ffn_norm, *ffn_post_norm;
+    tl_norm attn_norm, attn_post_norm, ffn_norm, ffn_post_norm;   /* w NULL: none */
+    const float *q_norm, *k_norm;
     const float *q_bias, *k_bias, *v_bias, *o_bias, *gate_bias, *up_bias, *down_bias;
-    tl_weight q, k, v, o, gate, up, down;
+    tl_weight q, k, v, o, gate, up, down;   /* gate.gemm NULL: none */
     int window, rope;         /* of this layer; rope TL_ROPE_* */
 } tl_layer;
 
@@ -95,7 +105,9 @@ struct tl_model {
     tl_hparams hp;
     tl_layer *layers;         /* [n_layers] */
     tl_weight embd, head;     /* head is embd's matrix when tied */
-    const float *output_norm;
+    tl_norm output_norm;
+    const float *head_bias;   /* [n_vocab] or NULL */
+    float *positions;         /* [n_positions][n_embd] */
     float *norms;             /* all vectors, as f32 */
     size_t norms_cap, norms_n;
     void *packed;             /* all packed matrices */

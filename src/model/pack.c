@@ -72,7 +72,7 @@ static void for_each(struct tl_model *m, void (*fn)(void *arg, tl_weight *w), vo
         tl_layer *l = &m->layers[i];
         tl_weight *w[] = {&l->q, &l->k, &l->v, &l->o, &l->gate, &l->up, &l->down};
         for (size_t j = 0; j < sizeof w / sizeof *w; j++)
-            if (w[j]->gemm->pack) fn(arg, w[j]);
+            if (w[j]->gemm && w[j]->gemm->pack) fn(arg, w[j]);
     }
     if (m->head.gemm->pack) fn(arg, &m->head);
 }

@@ -41,6 +41,7 @@ setting gemma2 final_logit_softcapping "0 30" 2.5
 setting gemma2 attention.sliding_window_pattern 2 1
 setting granite residual_scale "0 1" 0.5
 setting granite logit_scale "0 1" 0.5
+setting gptneox use_parallel_residual true false
 yarn="--key rope.scaling.type=yarn --key rope.scaling.factor=4.0 --key rope.scaling.original_context_length=64"
 logits "$tmp/linear" --key rope.scaling.type=linear --key rope.scaling.factor=4.0
 logits "$tmp/plain" $yarn

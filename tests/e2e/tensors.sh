@@ -23,3 +23,18 @@ bad olmo2 --halved blk.0.attn_q_norm.weight "1 fault: tensor blk.0.attn_q_norm.w
 bad olmo2 --without blk.1.post_ffw_norm.weight "1 fault: tensor blk.1.post_ffw_norm.weight is missing"
 bad phi3 --halved blk.0.attn_qkv.weight "1 fault: tensor blk.0.attn_qkv.weight is [64, 64], expected [64, 128]"
 bad phi3 --halved blk.0.ffn_up.weight "1 fault: tensor blk.0.ffn_gate.weight is missing"
+bad gptneox --without blk.1.ffn_norm.bias "1 fault: tensor blk.1.ffn_norm.bias is missing"
+bad gptneox --without blk.0.attn_qkv.bias "1 fault: tensor blk.0.attn_qkv.bias is missing"
+bad starcoder2 --without output_norm.bias "1 fault: tensor output_norm.bias is missing"
+bad starcoder2 --without blk.0.ffn_down.bias "1 fault: tensor blk.0.ffn_down.bias is missing"
+bad phi2 --halved output.bias "1 fault: tensor output.bias is [250, 1], expected [500, 1]"
+bad phi2 --without blk.0.attn_norm.weight "blk.0.attn_norm.weight is missing"
+bad gpt2 --without position_embd.weight "1 fault: tensor position_embd.weight is missing"
+bad gpt2 --halved blk.1.attn_output.bias "1 fault: tensor blk.1.attn_output.bias is [32, 1], expected [64, 1]"
+
+# A table of positions bounds the context: by itself where none is asked for, by an error where one is.
+${RUNNER:-} "$mkmodel" "$tmp/m.gguf" --arch gpt2 --embd 64 --ctx 512 --halved position_embd.weight
+run run "$tmp/m.gguf" -p x -n 1 --json
+check positions_bound_the_default eval 'exits 0 && json_is ctx 256'
+run run "$tmp/m.gguf" -p x -n 1 -c 257
+check positions_bound_the_context refused 2 "n_ctx is 257, this model knows 256 positions"

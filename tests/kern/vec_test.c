@@ -51,6 +51,34 @@ static void norm(void) {
     }
 }
 
+/* The mean's error, sum roundings of the mean magnitude, weighs as much in every value; in the variance it is of second
+ * order. */
+static void norm_centred(void) {
+    EACH_LEVEL for (int j = 0; j < N_SIZES; j++) for (int kind = 0; kind < 4; kind++) {
+        const int n = sizes[j];
+        const float range[] = {1, 1e-3f, 1e15f, 30};
+        float *x = randoms(0, n, range[kind]), *w = randoms(1, n, 2), *b = kind & 1 ? NULL : randoms(2, n, 2), *y = floats(3, n);
+        for (int i = 0; kind == 3 && i < n; i++) x[i] += 100;
+        double mean = 0, var = 0, mass = 0;
+        for (int i = 0; i < n; i++) mean += (double)x[i] / n, mass += fabs((double)x[i]) / n;
+        for (int i = 0; i < n; i++) var += (x[i] - mean) * (x[i] - mean) / n;
+        const double sd = sqrt(var + (double)1e-5f), c = (n / 8 + 12) * EPS;
+        K.layer_norm(y, x, w, b, n, 1e-5f);
+        int bad = 0;
+        for (int i = 0; i < n; i++) {
+            const double scaled = (x[i] - mean) / sd * w[i], want = scaled + (b ? b[i] : 0);
+            if (!(fabs(y[i] - want) <= c * (2 * fabs(scaled) + fabs(w[i]) * mass / sd) + 2 * EPS * fabs(want) + FLT_MIN)) bad++;
+        }
+        CHECKF(!bad, "%s n %d kind %d: %d values", K.level, n, kind, bad);
+        float *z = copy(4, x, n);
+        K.layer_norm(z, z, w, b, n, 1e-5f);
+        CHECKF(same_bits(y, z, (size_t)n * 4), "%s n %d: in place differs", K.level, n);
+        x[below(n)] = NAN;
+        K.layer_norm(y, x, w, b, n, 1e-5f);
+        for (int i = 0; i < n; i++) CHECKF(isnan(y[i]), "%s n %d: NaN lost at %d", K.level, n, i);
+    }
+}
+
 static void add_scale(void) {
     EACH_LEVEL for (int j = 0; j < N_SIZES; j++) {
         const int n = sizes[j];
@@ -106,6 +134,34 @@ static void gates(void) {
             fn(y, u, n);
             CHECKF(isnan(y[0]), "%s gate %d: NaN of u lost", K.level, g);
         }
+    }
+}
+
+/* The same bound; erfc of an argument with a relative error e errs by y^2 e. Below -13 it vanishes. */
+static void check_plain(int erf, const float *x, int n) {
+    float *y = copy(1, x, n);
+    (erf ? K.gelu_erf : K.gelu)(y, n);
+    for (int i = 0; i < n; i++) {
+        const double v = x[i], z = erf ? v * v : gelu_z2(v);
+        const double want = erf ? v / 2 * erfc(-v / sqrt(2)) : v / (1 + exp(-z));
+        const double bound = (10 + 4 * fmin(fabs(z), 180)) * EPS * fabs(want) + 1e-37 * (fabs(v) + 1);
+        CHECKF(fabs(y[i] - want) <= bound, "%s gelu erf %d (%.9g): %.9g, want %.9g", K.level, erf, v, y[i], want);
+    }
+    if (n < 3) return;
+    y[0] = 1, y[n / 2] = INFINITY, y[n - 1] = NAN;
+    (erf ? K.gelu_erf : K.gelu)(y, n);
+    CHECKF(isfinite(y[0]) && y[n / 2] == INFINITY && isnan(y[n - 1]), "%s gelu erf %d n %d: %g %g", K.level, erf, n, y[n / 2], y[n - 1]);
+}
+
+static void plain_gelu(void) {
+    EACH_LEVEL for (int erf = 0; erf < 2; erf++) {
+        for (int j = 0; j < N_SIZES; j++) check_plain(erf, randoms(0, sizes[j], 8), sizes[j]);
+        float *x = floats(0, 8192);
+        for (int i = 0; i < 4096; i++) {
+            x[2 * i] = ((float)i - 2048) / 128;
+            x[2 * i + 1] = ldexpf(1 + fabsf(uniform()), i % 160 - 100) * (i & 1 ? -1.0f : 1.0f);
+        }
+        check_plain(erf, x, 8192);
     }
 }
 
@@ -512,8 +568,10 @@ static void products(void) {
 int main(void) {
     RUN(dot);
     RUN(norm);
+    RUN(norm_centred);
     RUN(add_scale);
     RUN(gates);
+    RUN(plain_gelu);
     RUN(rotate);
     RUN(log_sum);
     RUN(put);

@@ -15,7 +15,8 @@ typedef struct golden { int n, n_greedy, n_vocab; int32_t ids[128], greedy[64]; 
     X(llama, 0.0296) X(llama_tied, 0.0592) X(llama_headdim, 0.0292) X(llama3_rope, 0.0678) X(llama_linear, 0.0446) \
     X(mistral, 0.0355) X(mistral_swa, 0.0328) X(qwen2, 0.0338) X(qwen2_yarn, 0.0358) X(qwen3, 0.0263) X(gemma, 0.0511) \
     X(gemma2, 0.1468) X(gemma3, 0.0451) X(olmo2, 0.0293) X(olmo3, 0.0319) X(granite, 0.0359) X(smollm3, 0.0773) \
-    X(phi3, 0.057) X(phi3_longrope_short, 0.0623) X(phi3_longrope_long, 0.0953)
+    X(phi3, 0.057) X(phi3_longrope_short, 0.0623) X(phi3_longrope_long, 0.0953) \
+    X(phi2, 0.0254) X(starcoder2, 0.0382) X(gpt2, 0.0505) X(gptneox, 0.0288)
 
 static const char *const archs[] = {
 #define X(name, f16) #name,
@@ -82,7 +83,7 @@ static tl_model *open_model(const char *path, int exact, const char *cpu) {
 static tl_session *open_session(const tl_model *m, int kv, int threads, int n_seq) {
     tl_error err = {0};
     tl_session_options o = tl_session_options_default();
-    o.n_ctx = 256;
+    o.n_ctx = 128;
     o.kv_type = kv;
     o.n_threads = threads;
     o.n_seq = n_seq;

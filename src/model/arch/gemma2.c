@@ -18,4 +18,4 @@ static void gemma2_hparams(tl_hparams *hp, tl_faults *f) {
 
 extern const tl_arch tl_arch_gemma2;
 const tl_arch tl_arch_gemma2 = {
-    .name = "gemma2", .rope_kind = TL_ROPE_NEOX, .post_norms = 1, .gelu = 1, .hparams = gemma2_hparams};
+    .name = "gemma2", .rope_kind = TL_ROPE_NEOX, .post_norms = 1, .ffn = TL_FFN_GELU_GATE, .hparams = gemma2_hparams};

@@ -3,4 +3,4 @@
 #include "model/model.h"
 
 extern const tl_arch tl_arch_qwen2;
-const tl_arch tl_arch_qwen2 = {.name = "qwen2", .rope_kind = TL_ROPE_NEOX, .qkv_bias = 1};
+const tl_arch tl_arch_qwen2 = {.name = "qwen2", .rope_kind = TL_ROPE_NEOX, .bias = TL_BIAS_QKV};
