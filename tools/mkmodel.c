@@ -17,18 +17,21 @@
 
 enum { BIAS = 1, QK_NORM = 2, POST_NORM = 4, TIED = 8, SPM = 16, LOCAL = 32, NO_PRE_NORM = 64, QK_NORM_ROW = 128,
        FUSED_QKV = 256, FUSED_GATE = 512, ALL_BIAS = 1024, LAYER_NORM = 2048, NO_GATE = 4096, POSITIONS = 8192,
-       ONE_NORM = 16384, HEAD_BIAS = 32768 };
+       ONE_NORM = 16384, HEAD_BIAS = 32768, EXPERTS = 65536, SHARED_EXPERT = 131072 };
 enum { LAYER_NORMED = LAYER_NORM | BIAS | ALL_BIAS | NO_GATE };
 
 static const struct arch { const char *name, *pre; int has; double rope_base; } archs[] = {
     {"llama", "gpt-2", 0, 10000},
     {"qwen2", "qwen2", BIAS | TIED, 1000000},
     {"qwen3", "qwen2", QK_NORM, 1000000},
+    {"qwen2moe", "qwen2", BIAS | EXPERTS | SHARED_EXPERT, 1000000},
+    {"qwen3moe", "qwen2", QK_NORM | EXPERTS, 1000000},
     {"gemma", "default", TIED | SPM, 10000},
     {"gemma2", "default", POST_NORM | TIED | SPM | LOCAL, 10000},
     {"gemma3", "default", QK_NORM | POST_NORM | TIED | SPM | LOCAL, 1000000},
     {"olmo2", "gpt-2", QK_NORM_ROW | NO_PRE_NORM | POST_NORM | LOCAL, 500000},
     {"granite", "gpt-2", TIED, 10000},
+    {"granitemoe", "gpt-2", TIED | EXPERTS, 10000},
     {"smollm3", "gpt-2", TIED, 2000000},
     {"phi2", "gpt-2", LAYER_NORMED | ONE_NORM | HEAD_BIAS, 10000},
     {"phi3", "gpt-2", FUSED_QKV | FUSED_GATE, 10000},
@@ -39,7 +42,7 @@ static const struct arch { const char *name, *pre; int has; double rope_base; } 
 
 typedef struct config {
     const char *arch_name, *type_name;
-    int64_t layers, embd, heads, kv_heads, head_dim, ff, vocab, ctx, seed, split;
+    int64_t layers, embd, heads, kv_heads, head_dim, ff, vocab, ctx, seed, split, experts;
     int tied;
     tl_opt_list keys, without, halved;
     const struct arch *arch;
@@ -55,6 +58,7 @@ static const tl_opt options[] = {
     {"--kv-heads", "N", TL_OPT_INT, offsetof(config, kv_heads), 1, 1024, "default 2"},
     {"--head-dim", "N", TL_OPT_INT, offsetof(config, head_dim), 1, 4096, "default embd / heads"},
     {"--ff", "N", TL_OPT_INT, offsetof(config, ff), 1, 262144, "default 2 * embd"},
+    {"--experts", "N", TL_OPT_INT, offsetof(config, experts), 0, 100, "two of which a token uses; default 4 for ...moe, else 0"},
     {"--vocab", "N", TL_OPT_INT, offsetof(config, vocab), 1, 1000000, "default 400"},
     {"--ctx", "N", TL_OPT_INT, offsetof(config, ctx), 1, 1 << 20, "trained context; default 512"},
     {"--seed", "N", TL_OPT_INT, offsetof(config, seed), 0, 1e15, "default 1"},
@@ -69,7 +73,7 @@ static const tl_opt options[] = {
 
 /* ---- tensors ----------------------------------------------------------------------------------------------------- */
 
-typedef struct tensor { char name[64]; int type, n_dims; int64_t dims[2]; void *data; size_t bytes; } tensor;
+typedef struct tensor { char name[64]; int type, n_dims; int64_t dims[3]; void *data; size_t bytes; } tensor;
 typedef struct tensors { tensor *v; size_t n, cap; tl_error err; const config *c; } tensors;
 
 static int listed(const tl_opt_list *list, const char *name) {
@@ -115,6 +119,32 @@ static void add_vector(tensors *t, int64_t n, float mean, const char *name) {
     add(t, TL_TYPE_F32, n, 0, mean, 0.1f, name);
 }
 
+/* One matrix for each expert. */
+static void add_experts(tensors *t, int64_t cols, int64_t rows, const char *name) {
+    size_t n = t->n;
+    add_matrix(t, cols, rows * t->c->experts, name);
+    if (t->n == n) return;
+    t->v[n].n_dims = 3;
+    t->v[n].dims[1] /= t->c->experts;
+    t->v[n].dims[2] = t->c->experts;
+}
+
+static void add_mixture(tensors *t, int layer) {
+    const config *c = t->c;
+    char name[64];
+#define NAME(s) (snprintf(name, sizeof name, "blk.%d." s, layer), name)
+    add(t, TL_TYPE_F32, c->embd, c->experts, 0, 1 / sqrtf((float)c->embd), NAME("ffn_gate_inp.weight"));
+    add_experts(t, c->embd, c->ff, NAME("ffn_gate_exps.weight"));
+    add_experts(t, c->embd, c->ff, NAME("ffn_up_exps.weight"));
+    add_experts(t, c->ff, c->embd, NAME("ffn_down_exps.weight"));
+    if (!(c->arch->has & SHARED_EXPERT)) return;
+    add_vector(t, c->embd, 0, NAME("ffn_gate_inp_shexp.weight"));
+    add_matrix(t, c->embd, c->ff, NAME("ffn_gate_shexp.weight"));
+    add_matrix(t, c->embd, c->ff, NAME("ffn_up_shexp.weight"));
+    add_matrix(t, c->ff, c->embd, NAME("ffn_down_shexp.weight"));
+#undef NAME
+}
+
 /* name: without ".weight". */
 static void add_norm(tensors *t, const char *name) {
     char full[64];
@@ -156,12 +186,13 @@ static void add_layer(tensors *t, int layer) {
         add_vector(t, row ? kv : c->head_dim, 1, NAME("attn_k_norm.weight"));
     }
     add_matrix(t, q, c->embd, NAME("attn_output.weight"));
-    if (c->arch->has & FUSED_GATE) add_matrix(t, c->embd, 2 * c->ff, NAME("ffn_up.weight"));
+    if (c->experts) add_mixture(t, layer);
+    else if (c->arch->has & FUSED_GATE) add_matrix(t, c->embd, 2 * c->ff, NAME("ffn_up.weight"));
     else {
         if (!(c->arch->has & NO_GATE)) add_matrix(t, c->embd, c->ff, NAME("ffn_gate.weight"));
         add_matrix(t, c->embd, c->ff, NAME("ffn_up.weight"));
     }
-    add_matrix(t, c->ff, c->embd, NAME("ffn_down.weight"));
+    if (!c->experts) add_matrix(t, c->ff, c->embd, NAME("ffn_down.weight"));
     if (c->arch->has & POST_NORM) {
         add_norm(t, NAME("post_attention_norm"));
         add_norm(t, NAME("post_ffw_norm"));
@@ -326,6 +357,10 @@ static void put_arch(tl_gguf_writer *w, const config *c) {
     tl_gguf_put_f32(w, KEY("rope.freq_base"), (float)c->arch->rope_base);
     tl_gguf_put_u32(w, KEY("rope.dimension_count"), (uint32_t)c->head_dim);
     tl_gguf_put_u32(w, KEY("vocab_size"), (uint32_t)c->vocab);
+    if (c->experts) {
+        tl_gguf_put_u32(w, KEY("expert_count"), (uint32_t)c->experts);
+        tl_gguf_put_u32(w, KEY("expert_used_count"), c->experts > 1 ? 2 : 1);
+    }
     if (c->arch->has & LOCAL) {
         tl_gguf_put_u32(w, KEY("attention.sliding_window"), 16);
         tl_gguf_put_f32(w, KEY("rope.freq_base_swa"), 10000);
@@ -380,6 +415,7 @@ static int resolve(config *c, tl_error *err) {
         return tl_fail(err, TL_E_ARGUMENT, "no such type for weights: %s", c->type_name);
     if (!c->head_dim) c->head_dim = c->embd / c->heads ? c->embd / c->heads : 1;
     if (!c->ff) c->ff = 2 * c->embd;
+    if (!c->experts && c->arch->has & EXPERTS) c->experts = 4;
     c->tied = c->tied || (c->arch->has & TIED);
     return TL_OK;
 }

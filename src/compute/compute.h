@@ -67,6 +67,7 @@ static inline void tl_norm_row(const tl_kernels *k, const tl_norm *norm, float *
  * the shared buffers (n * k values), and the function ends with a barrier. */
 typedef struct tl_prepare {
     const float *src;
+    const int *rows;          /* [n] which rows of src; NULL: the first n */
     size_t stride;
     int n, k;
     const tl_norm *norm;      /* NULL: no normalisation */

@@ -15,7 +15,7 @@ unsigned tl_weight_forms(const tl_weight *const *w, int n) {
 
 /* Row i of the source as token at of n. */
 static void prepare_row(tl_team *t, const tl_prepare *p, int i, void *const *to, int n, int at) {
-    const float *x = p->src + (size_t)i * p->stride;
+    const float *x = p->src + (size_t)(p->rows ? p->rows[i] : i) * p->stride;
     if (p->norm) {
         tl_norm_row(t->k, p->norm, t->row, x, p->k);
         x = t->row;

@@ -8,14 +8,6 @@
 
 #include <math.h>
 
-/* What passed since the last mark was step op. */
-static void mark(struct tl_session *s, const tl_team *t, tl_op op) {
-    if (t->thread || !s->profile) return;
-    double now = tl_now();
-    s->profile->seconds[op] += now - s->profile->last;
-    s->profile->last = now;
-}
-
 static const float *rope_row(const struct tl_session *s, int which, int row) {
     return s->w.cs + ((size_t)which * (size_t)s->n_batch + (size_t)row) * (size_t)s->m->hp.n_rot;
 }
@@ -49,7 +41,7 @@ static tl_acts prepare(struct tl_session *s, tl_team *t, const float *src, int k
     tl_prepare p = {.src = src, .stride = (size_t)k, .n = s->n, .k = k, .norm = norm && norm->w ? norm : NULL,
                     .forms = tl_weight_forms(w, n_w), .shared = s->w.acts};
     tl_acts a = tl_acts_prepare(t, &p);
-    mark(s, t, TL_OP_PREPARE);
+    tl_mark(s, t, TL_OP_PREPARE);
     return a;
 }
 
@@ -94,7 +86,7 @@ static void add_to_residual(struct tl_session *s, tl_team *t, tl_op op, const tl
     tl_product p = {.w = w, .bias = bias, .y = post_norm->w ? s->w.y : s->w.x, .stride = d, .add = !post_norm->w};
     tl_matmul(t, a, &p, 1);
     tl_pool_barrier(t->pool);
-    mark(s, t, op);
+    tl_mark(s, t, op);
     if (!post_norm->w) return;
     int begin, end;
     tl_split(s->n, 1, t->thread, t->n_threads, &begin, &end);
@@ -104,7 +96,7 @@ static void add_to_residual(struct tl_session *s, tl_team *t, tl_op op, const tl
         t->k->add(s->w.x + (size_t)i * d, y, (int)d);
     }
     tl_pool_barrier(t->pool);
-    mark(s, t, TL_OP_PREPARE);
+    tl_mark(s, t, TL_OP_PREPARE);
 }
 
 /* Attention of what the residual stream holds, to w.att. Ends with a barrier, as all parts of a layer do. */
@@ -119,17 +111,17 @@ static void attend(struct tl_session *s, tl_team *t, const tl_layer *l, int laye
                       {&l->v, l->v_bias, s->w.qkv + q + kv, width, 0}};
     tl_matmul(t, &a, p, 3);
     tl_pool_barrier(t->pool);
-    mark(s, t, TL_OP_QKV);
+    tl_mark(s, t, TL_OP_QKV);
     if (s->m->arch->qk_norm == TL_QK_NORM_ROW) norm_rows(s, t, l);
     finish_heads(s, t, l, layer);
     tl_pool_barrier(t->pool);
-    mark(s, t, TL_OP_ROPE_KV);
+    tl_mark(s, t, TL_OP_ROPE_KV);
     tl_attention at = {.kv = &s->kv, .layer = layer, .n_heads = hp->n_heads, .head_dim = hd, .window = l->window,
                        .softcap = hp->attn_softcap, .spans = s->spans, .n_spans = s->n_spans, .q = s->w.qkv,
                        .q_stride = width, .out = s->w.att, .out_stride = (size_t)q, .partial = s->w.partial};
     tl_attention_run(t, &at);
     tl_pool_barrier(t->pool);
-    mark(s, t, TL_OP_ATTENTION);
+    tl_mark(s, t, TL_OP_ATTENTION);
 }
 
 static void attention_out(struct tl_session *s, tl_team *t, const tl_layer *l) {
@@ -150,7 +142,7 @@ static void ffn_in(struct tl_session *s, tl_team *t, const tl_layer *l) {
                   .plain = ffn == TL_FFN_GELU_ERF ? k->gelu_erf : k->gelu, .y = s->w.ff, .stride = (size_t)hp->n_ff};
     tl_matmul_gated(t, &a, &g);
     tl_pool_barrier(t->pool);
-    mark(s, t, TL_OP_GATE_UP);
+    tl_mark(s, t, TL_OP_GATE_UP);
 }
 
 static void ffn_out(struct tl_session *s, tl_team *t, const tl_layer *l) {
@@ -193,7 +185,7 @@ static void forward_thread(void *arg, int thread, int n_threads) {
     t->products = 0;
     start_rows(s, t);
     tl_pool_barrier(t->pool);
-    mark(s, t, TL_OP_EMBED);
+    tl_mark(s, t, TL_OP_EMBED);
     for (int i = 0; i < s->m->hp.n_layers; i++) {
         if (thread == 0 && s->progress)
             s->cancel = s->progress(s->progress_user, (s->at + (double)s->n * i / s->m->hp.n_layers) / s->total);
@@ -202,8 +194,11 @@ static void forward_thread(void *arg, int thread, int n_threads) {
         int cancel = s->cancel;   /* written before barriers of this layer's attention, next written in the next layer */
         if (s->m->hp.parallel) ffn_in(s, t, l);   /* before anything is added to what it reads */
         attention_out(s, t, l);
-        if (!s->m->hp.parallel) ffn_in(s, t, l);
-        ffn_out(s, t, l);
+        if (l->experts) tl_experts(s, t, l);
+        else {
+            if (!s->m->hp.parallel) ffn_in(s, t, l);
+            ffn_out(s, t, l);
+        }
         if (cancel) return;
     }
     if (s->n_want) head(s, t, r->logits);

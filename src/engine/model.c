@@ -69,6 +69,7 @@ void tl_model_free(tl_model *m) {
     if (!m) return;
     tl_free_big(m->packed, m->packed_bytes);
     tl_free(m->layers);
+    tl_free(m->experts);
     tl_free(m->norms);
     tl_free(m->positions);
     tl_free(m->name);

@@ -31,13 +31,17 @@ static void lay_out(struct tl_session *s, layout *l) {
     const tl_hparams *hp = &s->m->hp;
     size_t n = (size_t)s->n_batch, d = (size_t)hp->n_embd, q = (size_t)hp->n_heads * (size_t)hp->head_dim;
     size_t qkv = q + 2 * (size_t)hp->n_kv_heads * (size_t)hp->head_dim, cols = (size_t)s->m->max_cols, f = sizeof(float);
-    int n_threads = tl_pool_size(s->pool), group = hp->n_heads / hp->n_kv_heads;
+    int n_threads = tl_pool_size(s->pool), group = hp->n_heads / hp->n_kv_heads, ff = hp->n_ff;
+    if (hp->n_ff_expert > ff) ff = hp->n_ff_expert;
+    if (hp->n_ff_shared > ff) ff = hp->n_ff_shared;
     tl_work *w = &s->w;
     w->x = take(l, n, d * f);
-    w->y = take(l, s->m->arch->post_norms ? n : 0, d * f);
+    w->y = take(l, s->m->arch->post_norms || hp->n_experts ? n : 0, d * f);
+    w->expert = take(l, hp->n_experts ? n : 0, d * f);
+    w->share = take(l, n, (size_t)tl_n_experts(hp) * f);
     w->qkv = take(l, n, qkv * f);
     w->att = take(l, n, q * f);
-    w->ff = take(l, n, (size_t)hp->n_ff * f);
+    w->ff = take(l, n, (size_t)ff * f);
     for (int i = 0; i < TL_N_ACTS; i++) w->acts[i] = take(l, s->m->forms >> i & 1 ? n : 0, tl_act_bytes(i, (int)cols, 1));
     w->cs = take(l, TL_N_ROPES * n, (size_t)hp->n_rot * f);
     w->partial = take(l, tl_attention_partial(n_threads, group, hp->head_dim, s->kv.n_ctx), f);
@@ -47,6 +51,7 @@ static void lay_out(struct tl_session *s, layout *l) {
     s->pos = take(l, n, sizeof *s->pos);
     s->want = take(l, n, sizeof *s->want);
     s->spans = take(l, n, sizeof *s->spans);
+    s->expert_rows = take(l, hp->n_experts ? (size_t)n_threads : 0, n * sizeof *s->expert_rows);
     s->next_pos = take(l, (size_t)s->kv.n_seq, sizeof *s->next_pos);
     for (int i = 0; i < n_threads; i++) {
         tl_team t = {.pool = s->pool, .k = &s->m->k, .thread = i, .n_threads = n_threads};
@@ -54,7 +59,7 @@ static void lay_out(struct tl_session *s, layout *l) {
         t.groups = take(l, s->m->groups_bytes, 1);
         t.row = take(l, cols, f);
         for (int j = 0; j < TL_N_ACTS; j++) t.own[j] = take(l, s->m->forms >> j & 1, tl_act_bytes(j, (int)cols, 1));
-        t.up = take(l, tl_up_floats(s->n_batch, hp->n_ff), f);
+        t.up = take(l, tl_up_floats(s->n_batch, ff), f);
         t.attn = take(l, tl_attention_scratch(group, hp->head_dim), f);
         if (l->base) s->teams[i] = t;
     }

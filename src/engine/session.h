@@ -20,10 +20,12 @@ typedef struct tl_profile { double seconds[TL_N_OPS], last; } tl_profile;
 /* Matrices of one batch, n rows each (n <= n_batch). */
 typedef struct tl_work {
     float *x;                 /* [n][n_embd] residual stream */
-    float *y;                 /* [n][n_embd] output of a half layer before its post-norm */
+    float *y;                 /* [n][n_embd] output of a half layer before its post-norm, sum of the experts' outputs */
+    float *expert;            /* [n][n_embd] output of one expert for those rows that chose it */
+    float *share;             /* [n][experts] router logits, then shares; negative: not chosen */
     float *qkv;               /* [n][qkv_width]: heads of q, of k, of v */
     float *att;               /* [n][n_heads * head_dim] */
-    float *ff;                /* [n][n_ff] */
+    float *ff;                /* [n][widest feed-forward] */
     void *acts[TL_N_ACTS];    /* activations, n * max_cols in each form that some matrix wants */
     float *cs;                /* [TL_N_ROPES][n][n_rot] cos, sin of each row's position */
     float *partial;           /* of attention */
@@ -36,6 +38,7 @@ struct tl_session {
     int n_batch;
     tl_work w;
     tl_team *teams;           /* [threads] */
+    int *expert_rows;         /* [threads][n_batch] rows that chose an expert: each thread makes the list for itself */
     double *inv_freq;         /* [TL_N_ROPES][n_rot/2] radians per position */
     void *mem;                /* one block that holds w and the teams' buffers */
     size_t mem_bytes;
@@ -54,6 +57,17 @@ struct tl_session {
     tl_profile *profile;      /* not owned; NULL: no clock is read */
     int cancel;               /* set by thread 0, read by all after a barrier */
 };
+
+/* What passed since the last mark was step op. */
+static inline void tl_mark(struct tl_session *s, const tl_team *t, tl_op op) {
+    if (t->thread || !s->profile) return;
+    double now = tl_now();
+    s->profile->seconds[op] += now - s->profile->last;
+    s->profile->last = now;
+}
+
+/* Mixture of experts of a layer: adds its output to the residual stream. Ends with a barrier (engine/experts.c). */
+void tl_experts(struct tl_session *s, tl_team *t, const tl_layer *l);
 
 /* Computes the piece held in s: residual stream through all layers, K/V into the cache, logits of the wanted rows to
  * logits [n_want][n_vocab]. Returns TL_OK or TL_E_CANCELLED. */

@@ -45,20 +45,26 @@ static const float *vector(binder *b, int n, int required, const char *name) {
     return v;
 }
 
-/* The tensor, if it is a matrix of that shape that can be computed. */
-static const tl_gguf_tensor *matrix_tensor(binder *b, int rows, int cols, int required, const char *name) {
+/* The tensor, if it holds n matrices of that shape and can be computed. */
+static const tl_gguf_tensor *matrices(binder *b, int n, int rows, int cols, int required, const char *name) {
     const tl_gguf_tensor *t = find(b, name, required);
     if (!t || !computable(b, t, name)) return NULL;
-    if (t->dims[0] == cols && t->dims[1] == rows && t->dims[2] == 1 && t->dims[3] == 1) return t;
-    shape_fault(b, t, name, rows, cols);
+    if (t->dims[0] == cols && t->dims[1] == rows && t->dims[2] == n && t->dims[3] == 1) return t;
+    if (n == 1) shape_fault(b, t, name, rows, cols);
+    else tl_fault(b->f, "tensor %s is [%lld, %lld, %lld], expected [%d, %d, %d]", name, (long long)t->dims[0],
+                  (long long)t->dims[1], (long long)t->dims[2], cols, rows, n);
     return NULL;
+}
+
+static const tl_gguf_tensor *matrix_tensor(binder *b, int rows, int cols, int required, const char *name) {
+    return matrices(b, 1, rows, cols, required, name);
 }
 
 /* n of its rows from one on; t may be NULL. Several matrices that a file holds as one tensor are ranges of its rows. */
 static tl_weight rows_of(binder *b, const tl_gguf_tensor *t, int row, int n) {
     struct tl_model *m = b->m;
     if (!t) return (tl_weight){0};
-    size_t row_bytes = t->bytes / (size_t)t->dims[1];
+    size_t row_bytes = t->bytes / (size_t)(t->dims[1] * t->dims[2]);
     const uint8_t *raw = t->data + (size_t)row * row_bytes;
     tl_weight w = {.gemm = b->exact ? &m->k.exact[t->type] : &m->k.gemm[t->type], .w = raw, .type = t->type, .rows = n,
                    .cols = (int)t->dims[0], .raw = raw, .row_bytes = row_bytes};
@@ -134,6 +140,25 @@ static void bind_ffn(binder *b, int i, tl_layer *l) {
     l->down_bias = vector(b, d, biased, NAME("ffn_down.bias"));
 }
 
+/* The experts of a layer, each a range of rows of three tensors; behind them the shared one. */
+static void bind_experts(binder *b, int i, tl_layer *l) {
+    const tl_hparams *hp = &b->m->hp;
+    int d = hp->n_embd, ff = hp->n_ff_expert, n = hp->n_experts;
+    char name[64];
+    l->experts = b->m->experts + (size_t)i * (size_t)tl_n_experts(hp);
+    l->router = matrix(b, n, d, 1, NAME("ffn_gate_inp.weight"));
+    const tl_gguf_tensor *gate = matrices(b, n, ff, d, 1, NAME("ffn_gate_exps.weight"));
+    const tl_gguf_tensor *up = matrices(b, n, ff, d, 1, NAME("ffn_up_exps.weight"));
+    const tl_gguf_tensor *down = matrices(b, n, d, ff, 1, NAME("ffn_down_exps.weight"));
+    for (int e = 0; e < n; e++)
+        l->experts[e] = (tl_expert){rows_of(b, gate, e * ff, ff), rows_of(b, up, e * ff, ff), rows_of(b, down, e * d, d)};
+    if (!(ff = hp->n_ff_shared)) return;
+    l->experts[n].gate = matrix(b, ff, d, 1, NAME("ffn_gate_shexp.weight"));
+    l->experts[n].up = matrix(b, ff, d, 1, NAME("ffn_up_shexp.weight"));
+    l->experts[n].down = matrix(b, d, ff, 1, NAME("ffn_down_shexp.weight"));
+    l->shared_router = rows_of(b, matrix_tensor(b, 1, d, 0, NAME("ffn_gate_inp_shexp.weight")), 0, 1);
+}
+
 static void bind_layer(binder *b, int i) {
     const tl_hparams *hp = &b->m->hp;
     const tl_arch *arch = b->m->arch;
@@ -158,25 +183,37 @@ static void bind_layer(binder *b, int i) {
         l->attn_post_norm = norm(b, d, NAME("post_attention_norm"));
         l->ffn_post_norm = norm(b, d, NAME("post_ffw_norm"));
     }
-    bind_ffn(b, i, l);
+    if (hp->n_experts && tl_gguf_tensor_find(b->m->gguf, NAME("ffn_gate_inp.weight"))) bind_experts(b, i, l);
+    else bind_ffn(b, i, l);
     choose_layer_kind(hp, i, l);
 }
 #undef NAME
 
-static int64_t weight_bytes(const tl_weight *w) { return (int64_t)w->row_bytes * w->rows; }
+void tl_each_weight(const struct tl_model *m, const tl_layer *l, tl_weight_fn *fn, void *arg) {
+    const tl_hparams *hp = &m->hp;
+    tl_layer *x = &m->layers[l - m->layers];
+    tl_weight *w[] = {&x->q, &x->k, &x->v, &x->o, &x->gate, &x->up, &x->down, &x->router, &x->shared_router};
+    for (size_t i = 0; i < sizeof w / sizeof *w; i++)
+        if (w[i]->gemm) fn(arg, w[i], 1);
+    for (int e = 0; x->experts && e < tl_n_experts(hp); e++) {
+        double share = e < hp->n_experts ? (double)hp->n_experts_used / hp->n_experts : 1;
+        fn(arg, &x->experts[e].gate, share);
+        fn(arg, &x->experts[e].up, share);
+        fn(arg, &x->experts[e].down, share);
+    }
+}
+
+static void add_bytes(void *arg, tl_weight *w, double share) { *(double *)arg += share * (double)w->row_bytes * w->rows; }
 
 static void count(struct tl_model *m) {
     for (uint64_t i = 0; i < m->gguf->n_tensors; i++) {
         const int64_t *d = m->gguf->tensors[i].dims;
         m->n_params += d[0] * d[1] * d[2] * d[3];
     }
-    int64_t n = weight_bytes(&m->head) + (int64_t)m->embd.row_bytes + (int64_t)m->norms_n * 4;
-    for (int i = 0; i < m->hp.n_layers; i++) {
-        const tl_layer *l = &m->layers[i];
-        n += weight_bytes(&l->q) + weight_bytes(&l->k) + weight_bytes(&l->v) + weight_bytes(&l->o) +
-             weight_bytes(&l->gate) + weight_bytes(&l->up) + weight_bytes(&l->down);
-    }
-    m->bytes_per_token = n;
+    double n = (double)m->embd.row_bytes + (double)m->norms_n * 4;
+    add_bytes(&n, &m->head, 1);
+    for (int i = 0; i < m->hp.n_layers; i++) tl_each_weight(m, &m->layers[i], add_bytes, &n);
+    m->bytes_per_token = (int64_t)n;
 }
 
 /* Vocabulary size: rows of the embedding, which must cover the tokenizer's pieces. */
@@ -269,8 +306,9 @@ int tl_bind(struct tl_model *m, int exact, tl_faults *f, tl_error *err) {
     }
     m->norms = tl_alloc_n(m->norms_cap + 1, sizeof *m->norms, "norms", err);
     m->layers = tl_alloc_n((size_t)m->hp.n_layers, sizeof *m->layers, "layers", err);
+    m->experts = tl_alloc_n((size_t)m->hp.n_layers * (size_t)tl_n_experts(&m->hp) + 1, sizeof *m->experts, "experts", err);
     b.used = tl_alloc_n(m->gguf->n_tensors + 1, 1, "tensors", err);
-    if (!m->norms || !m->layers || !b.used) { tl_free(b.used); return TL_E_MEMORY; }
+    if (!m->norms || !m->layers || !m->experts || !b.used) { tl_free(b.used); return TL_E_MEMORY; }
     bind_embedding(&b);
     bind_output_norm(&b);
     bind_rope(&b);

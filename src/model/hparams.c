@@ -119,7 +119,10 @@ static void fold_residual_scale(tl_hparams *hp, float s) {
  * nothing. Some belong to other architectures; a file that has them computes as those do. */
 enum { AT_0 = 1, AT_1 = 2 };
 static const struct { const char *name; int off; unsigned key; } not_computed[] = {   /* key: TL_KEY_*, if it has one */
-    {"expert_count", AT_0, 0},             /* mixtures of experts */
+    {"expert_count", AT_0, TL_KEY_EXPERTS},
+    {"expert_weights_scale", AT_0 | AT_1, 0},
+    {"expert_gating_func", AT_0 | AT_1, 0},   /* 1: softmax */
+    {"expert_group_count", AT_0 | AT_1, 0},
     {"use_parallel_residual", AT_0, TL_KEY_PARALLEL},
     {"swin_norm", AT_0, 0},                /* norms behind the halves of a layer instead of before */
     {"logit_scale", AT_0 | AT_1, TL_KEY_LOGIT_DIVISOR},   /* a factor for some architectures, a divisor for others */
@@ -181,6 +184,17 @@ static void load_heads(const reader *r, tl_hparams *hp) {
     if (hp->n_rot % 2) tl_fault(r->f, "%s.rope.dimension_count is %d, it must be even", arch, hp->n_rot);
 }
 
+/* Widths that a file does not name are that of the plain feed-forward; a shared expert is there if its width is, or its
+ * tensors are. */
+static void read_experts(const reader *r, tl_hparams *hp) {
+    hp->n_experts = (int)read_int(r, "expert_count", 0, 1024, 0, 0, 0);
+    if (!hp->n_experts) return;
+    hp->n_experts_used = (int)read_int(r, "expert_used_count", 1, hp->n_experts, 1, 0, 0);
+    hp->n_ff_expert = (int)read_int(r, "expert_feed_forward_length", 1, 1 << 20, 0, hp->n_ff, 0);
+    int64_t shared = tl_gguf_tensor_find(r->g, "blk.0.ffn_up_shexp.weight") ? hp->n_ff : 0;
+    hp->n_ff_shared = (int)read_int(r, "expert_shared_feed_forward_length", 0, 1 << 20, 0, shared, 0);
+}
+
 void tl_hparams_load(const tl_gguf *g, const tl_arch *arch, tl_hparams *hp, tl_faults *f) {
     reader r = {g, arch->name, f};
     int faults = f->n;
@@ -195,6 +209,7 @@ void tl_hparams_load(const tl_gguf *g, const tl_arch *arch, tl_hparams *hp, tl_f
 
     const char *eps = arch->layer_norm ? "attention.layer_norm_epsilon" : "attention.layer_norm_rms_epsilon";
     hp->norm_eps = (float)read_num(&r, eps, 1e-12, 1, 1, 1e-5);
+    if (arch->keys & TL_KEY_EXPERTS) read_experts(&r, hp);
     hp->parallel = arch->parallel;
     if (arch->keys & TL_KEY_PARALLEL) hp->parallel = read_bool(&r, "use_parallel_residual", arch->parallel);
     hp->rope_kind = arch->rope_kind;

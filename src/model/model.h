@@ -49,6 +49,7 @@ typedef struct tl_hparams {
     int rope_period;          /* every rope_period-th layer has no rotation; 0: all have */
     int parallel;             /* attention and feed-forward both read what enters the layer */
     int n_positions;          /* rows of the table of positions, 0: there is none */
+    int n_experts, n_experts_used, n_ff_expert, n_ff_shared;   /* 0: no mixture of experts; no expert that all tokens use */
     int window;               /* sliding window in positions, 0: none */
     int window_period;        /* every window_period-th layer sees everything; 0: all layers have the window */
     const tl_gguf_kv *window_layers;   /* instead, if not NULL: [n_layers] whether a layer has the window */
@@ -59,7 +60,7 @@ typedef struct tl_hparams {
 } tl_hparams;
 
 /* Keys that mean something to some architectures only; files of others that have them are refused. */
-enum { TL_KEY_RESIDUAL_SCALE = 1, TL_KEY_LOGIT_DIVISOR = 2, TL_KEY_PARALLEL = 4 };
+enum { TL_KEY_RESIDUAL_SCALE = 1, TL_KEY_LOGIT_DIVISOR = 2, TL_KEY_PARALLEL = 4, TL_KEY_EXPERTS = 8 };
 /* RMS norm on q and k before rope, one weight for each value of a head, or of all heads, normed as one vector. */
 enum { TL_QK_NORM_HEAD = 1, TL_QK_NORM_ROW };
 /* Feed-forward: act(gate x) * (up x), or act(up x) alone. GELU is the tanh form, GELU_ERF the exact one. */
@@ -79,6 +80,7 @@ typedef struct tl_arch {
     int positions;            /* a table of position embeddings: required */
     int parallel;             /* tl_hparams.parallel, where no key says otherwise */
     int ffn;                  /* TL_FFN_* */
+    int raw_shares;           /* shares of the chosen experts are not made to sum up to 1 */
     unsigned keys;            /* TL_KEY_* that it computes */
     /* Adjusts what the common keys gave; may be NULL. Keys named after a field (embedding_scale, attention.scale,
      * attention.sliding_window_pattern, rope.freq_base_swa) are read afterwards and win. */
@@ -89,11 +91,16 @@ const tl_arch *tl_arch_find(tl_slice name);
 /* Names of all architectures, NULL-terminated. */
 const char *const *tl_arch_names(void);
 
+typedef struct tl_expert { tl_weight gate, up, down; } tl_expert;
+
 typedef struct tl_layer {
     tl_norm attn_norm, attn_post_norm, ffn_norm, ffn_post_norm;   /* w NULL: none */
     const float *q_norm, *k_norm;
     const float *q_bias, *k_bias, *v_bias, *o_bias, *gate_bias, *up_bias, *down_bias;
-    tl_weight q, k, v, o, gate, up, down;   /* gate.gemm NULL: none */
+    tl_weight q, k, v, o;
+    tl_weight gate, up, down; /* gate.gemm NULL: none; with experts: none of them */
+    tl_weight router, shared_router;   /* [n_experts], [1 row] x [n_embd]; shared_router.gemm NULL: a share of 1 */
+    tl_expert *experts;       /* [n_experts, then the shared one if n_ff_shared] or NULL */
     int window, rope;         /* of this layer; rope TL_ROPE_* */
 } tl_layer;
 
@@ -104,6 +111,7 @@ struct tl_model {
     tl_kernels k;
     tl_hparams hp;
     tl_layer *layers;         /* [n_layers] */
+    tl_expert *experts;       /* of all layers */
     tl_weight embd, head;     /* head is embd's matrix when tied */
     tl_norm output_norm;
     const float *head_bias;   /* [n_vocab] or NULL */
@@ -127,6 +135,11 @@ int tl_bind(struct tl_model *m, int exact, tl_faults *f, tl_error *err);
 /* Both, and what they need: architecture and tokenizer. m holds gguf and k; afterwards all but packed matrices,
  * or what there was before the error (path: for its text). */
 int tl_check_model(struct tl_model *m, int exact, const char *path, tl_error *err);
+/* Experts of a layer, the shared one included. */
+static inline int tl_n_experts(const tl_hparams *hp) { return hp->n_experts + (hp->n_ff_shared > 0); }
+/* Calls fn for every matrix of a layer; share: how much of it a token reads on average. */
+typedef void tl_weight_fn(void *arg, tl_weight *w, double share);
+void tl_each_weight(const struct tl_model *m, const tl_layer *l, tl_weight_fn *fn, void *arg);
 /* Packs all matrices for the model's level, dropping file pages that are no longer needed. */
 int tl_pack(struct tl_model *m, int n_threads, tl_progress_fn *progress, void *user, tl_error *err);
 /* Instead: leaves them in the file, to be packed whenever they are met. */

@@ -50,8 +50,15 @@ static void pack_thread(void *arg, int thread, int n_threads) {
     }
 }
 
-static void collect(void *arg, tl_weight *w) {
+static void count(void *arg, tl_weight *w, double share) {
+    (void)w, (void)share;
+    ++*(size_t *)arg;
+}
+
+static void collect(void *arg, tl_weight *w, double share) {
     packing *p = arg;
+    (void)share;
+    if (!w->gemm->pack) return;
     int i = p->n++;
     p->w[i] = w;
     p->at[i] = p->m->packed_bytes;
@@ -59,28 +66,25 @@ static void collect(void *arg, tl_weight *w) {
     p->first[i + 1] = p->first[i] + (groups_of(w) + PACK_GROUPS - 1) / PACK_GROUPS;
 }
 
-static void leave(void *arg, tl_weight *w) {
+static void leave(void *arg, tl_weight *w, double share) {
     struct tl_model *m = arg;
+    (void)share;
+    if (!w->gemm->pack) return;
     size_t bytes = (size_t)(TL_CLAIM_ROWS / w->gemm->rows) * w->gemm->group_bytes(w->cols);
     if (bytes > m->groups_bytes) m->groups_bytes = bytes;
     w->w = NULL;
 }
 
-/* Calls fn for each matrix that has a packed form. */
-static void for_each(struct tl_model *m, void (*fn)(void *arg, tl_weight *w), void *arg) {
-    for (int i = 0; i < m->hp.n_layers; i++) {
-        tl_layer *l = &m->layers[i];
-        tl_weight *w[] = {&l->q, &l->k, &l->v, &l->o, &l->gate, &l->up, &l->down};
-        for (size_t j = 0; j < sizeof w / sizeof *w; j++)
-            if (w[j]->gemm && w[j]->gemm->pack) fn(arg, w[j]);
-    }
-    if (m->head.gemm->pack) fn(arg, &m->head);
+static void for_each(struct tl_model *m, tl_weight_fn *fn, void *arg) {
+    for (int i = 0; i < m->hp.n_layers; i++) tl_each_weight(m, &m->layers[i], fn, arg);
+    fn(arg, &m->head, 1);
 }
 
 void tl_pack_later(struct tl_model *m) { for_each(m, leave, m); }
 
 int tl_pack(struct tl_model *m, int n_threads, tl_progress_fn *progress, void *user, tl_error *err) {
-    size_t most = (size_t)m->hp.n_layers * 7 + 1;
+    size_t most = 0;
+    for_each(m, count, &most);
     packing p = {.m = m, .progress = progress, .user = user};
     p.w = tl_alloc_n(most, sizeof *p.w, "packing", err);
     p.at = tl_alloc_n(most, sizeof *p.at, "packing", err);

@@ -83,7 +83,7 @@ check shape exits 0
 json_holds shape_rows '
 assert [r["model"] for r in d["rows"][::2]] == ["shape." + t for t in ("q4_k_m", "q8_0", "f16", "tq2_0")]
 assert all(r["tok_s"] > 0 and r["file"] is None and r["size_mb"] > 0 for r in d["rows"])'
-for arch in qwen2 qwen3 gemma gemma2 gemma3 olmo2 granite smollm3 phi2 phi3 starcoder2 gpt2 gptneox; do
+for arch in qwen2 qwen2moe qwen3 gemma gemma2 gemma3 olmo2 granite smollm3 phi2 phi3 starcoder2 gpt2 gptneox; do
     run bench --shape "layers=2,dim=64,ff=128,heads=4,kv=2,head=32,vocab=300,tied=1,window=8,arch=$arch" -p 0 -n 4 -t 1 \
         -r 1 --no-limits --csv
     check "shape_$arch" exits 0

@@ -172,7 +172,9 @@ not_computed() { # KEY VALUE "TYPE; BYTES" "TYPE; BYTES of off"
     check "asks_$1_off" refused 1 "token_embd.weight is missing"
 }
 one="6; u32 1065353216" half="6; u32 1056964608" none="6; u32 0"
-not_computed expert_count 8 "4; u32 8" "4; u32 0"
+not_computed expert_gating_func 2 "4; u32 2" "4; u32 1"
+not_computed expert_weights_scale 0.5 "$half" "$one"
+not_computed expert_group_count 8 "4; u32 8" "4; u32 1"
 not_computed use_parallel_residual 1 "7; byte 1" "7; byte 0"
 not_computed swin_norm 1 "7; byte 1" "7; byte 0"
 not_computed logit_scale 0.5 "$half" "$one"
@@ -191,15 +193,24 @@ not_computed rope.scaling.type \"dynamic\" "8; string dynamic" "8; string none"
 with_key 'array llama.attention.sliding_window_pattern 7 2; byte 1; byte 0'
 run run "$f" -p a -n 1
 check window_layers refused 1 "sliding_window_pattern is not one truth value for each of 1 layers"
+with_key 'key_u32 llama.expert_count 8'
+run run "$f" -p a -n 1
+check experts_used_missing refused 1 ": 1 fault: llama.expert_used_count is missing"
+with_key 'key_u32 llama.expert_count 1025'
+run run "$f" -p a -n 1
+check experts_too_many refused 1 "expert_count' is 1025: 0 to 1024"
+settings "keys=16 more='key_u32 llama.expert_count 8; key_u32 llama.expert_used_count 9'" >"$f"
+run run "$f" -p a -n 1
+check experts_used_too_many refused 1 "expert_used_count' is 9: 1 to 8"
 with_key 'key llama.residual_scale 8; string x'
 run run "$f" -p a -n 1
 check asks_text refused 1 "llama.residual_scale is not a number"
 with_key 'key llama.residual_scale 6; u32 2143289344'
 run run "$f" -p a -n 1
 check asks_nan refused 1 "llama.residual_scale is nan"
-settings "keys=16 more='array llama.expert_count 4 1; u32 8; key llama.logit_scale $half'" >"$f"
+settings "keys=16 more='array llama.expert_group_count 4 1; u32 8; key llama.logit_scale $half'" >"$f"
 run run "$f" -p a -n 1
-check asks_two eval 'refused 1 ": 2 faults: llama.expert_count is 8" && err_has "llama.logit_scale is 0.5"'
+check asks_two eval 'refused 1 ": 2 faults: llama.expert_group_count is 8" && err_has "llama.logit_scale is 0.5"'
 
 { header 3 0 3; arch; key_str tokenizer.ggml.model gpt2; array tokenizer.ggml.tokens 8 1; string a; } >"$f"
 run run "$f" -p a -n 1

@@ -31,6 +31,12 @@ bad phi2 --halved output.bias "1 fault: tensor output.bias is [250, 1], expected
 bad phi2 --without blk.0.attn_norm.weight "blk.0.attn_norm.weight is missing"
 bad gpt2 --without position_embd.weight "1 fault: tensor position_embd.weight is missing"
 bad gpt2 --halved blk.1.attn_output.bias "1 fault: tensor blk.1.attn_output.bias is [32, 1], expected [64, 1]"
+bad qwen3moe --without blk.1.ffn_gate_exps.weight "1 fault: tensor blk.1.ffn_gate_exps.weight is missing"
+bad qwen3moe --halved blk.0.ffn_down_exps.weight "tensor blk.0.ffn_down_exps.weight is [128, 32, 4], expected [128, 64, 4]"
+bad qwen3moe --halved blk.0.ffn_gate_inp.weight "1 fault: tensor blk.0.ffn_gate_inp.weight is [64, 2], expected [64, 4]"
+bad qwen3moe --without blk.0.ffn_gate_inp.weight "tensor blk.0.ffn_gate.weight is missing"
+bad qwen2moe --without blk.1.ffn_down_shexp.weight "1 fault: tensor blk.1.ffn_down_shexp.weight is missing"
+bad qwen2moe --halved blk.0.ffn_gate_inp_shexp.weight "1 fault: tensor blk.0.ffn_gate_inp_shexp.weight is [32, 1], expected [64, 1]"
 
 # A table of positions bounds the context: by itself where none is asked for, by an error where one is.
 ${RUNNER:-} "$mkmodel" "$tmp/m.gguf" --arch gpt2 --embd 64 --ctx 512 --halved position_embd.weight

@@ -16,7 +16,8 @@ typedef struct golden { int n, n_greedy, n_vocab; int32_t ids[128], greedy[64]; 
     X(mistral, 0.0355) X(mistral_swa, 0.0328) X(qwen2, 0.0338) X(qwen2_yarn, 0.0358) X(qwen3, 0.0263) X(gemma, 0.0511) \
     X(gemma2, 0.1468) X(gemma3, 0.0451) X(olmo2, 0.0293) X(olmo3, 0.0319) X(granite, 0.0359) X(smollm3, 0.0773) \
     X(phi3, 0.057) X(phi3_longrope_short, 0.0623) X(phi3_longrope_long, 0.0953) \
-    X(phi2, 0.0254) X(starcoder2, 0.0382) X(gpt2, 0.0505) X(gptneox, 0.0288)
+    X(phi2, 0.0254) X(starcoder2, 0.0382) X(gpt2, 0.0505) X(gptneox, 0.0288) \
+    X(mixtral, 0.0474) X(qwen2moe, 0.0379) X(qwen3moe, 0.0253) X(granitemoe, 0.0603)
 
 static const char *const archs[] = {
 #define X(name, f16) #name,
