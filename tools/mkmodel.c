@@ -17,7 +17,7 @@
 
 enum { BIAS = 1, QK_NORM = 2, POST_NORM = 4, TIED = 8, SPM = 16, LOCAL = 32, NO_PRE_NORM = 64, QK_NORM_ROW = 128,
        FUSED_QKV = 256, FUSED_GATE = 512, ALL_BIAS = 1024, LAYER_NORM = 2048, NO_GATE = 4096, POSITIONS = 8192,
-       ONE_NORM = 16384, HEAD_BIAS = 32768, EXPERTS = 65536, SHARED_EXPERT = 131072 };
+       ONE_NORM = 16384, HEAD_BIAS = 32768, EXPERTS = 65536, SHARED_EXPERT = 131072, SINKS = 262144 };
 enum { LAYER_NORMED = LAYER_NORM | BIAS | ALL_BIAS | NO_GATE };
 
 static const struct arch { const char *name, *pre; int has; double rope_base; } archs[] = {
@@ -38,6 +38,7 @@ static const struct arch { const char *name, *pre; int has; double rope_base; } 
     {"starcoder2", "gpt-2", LAYER_NORMED | TIED, 10000},
     {"gpt2", "gpt-2", LAYER_NORMED | FUSED_QKV | POSITIONS | TIED, 10000},
     {"gptneox", "gpt-2", LAYER_NORMED | FUSED_QKV, 10000},
+    {"gpt-oss", "gpt-2", BIAS | ALL_BIAS | EXPERTS | SINKS, 150000},
 };
 
 typedef struct config {
@@ -137,6 +138,12 @@ static void add_mixture(tensors *t, int layer) {
     add_experts(t, c->embd, c->ff, NAME("ffn_gate_exps.weight"));
     add_experts(t, c->embd, c->ff, NAME("ffn_up_exps.weight"));
     add_experts(t, c->ff, c->embd, NAME("ffn_down_exps.weight"));
+    if (c->arch->has & ALL_BIAS) {
+        add_vector(t, c->experts, 0, NAME("ffn_gate_inp.bias"));
+        add(t, TL_TYPE_F32, c->ff, c->experts, 0, 0.1f, NAME("ffn_gate_exps.bias"));
+        add(t, TL_TYPE_F32, c->ff, c->experts, 0, 0.1f, NAME("ffn_up_exps.bias"));
+        add(t, TL_TYPE_F32, c->embd, c->experts, 0, 0.1f, NAME("ffn_down_exps.bias"));
+    }
     if (!(c->arch->has & SHARED_EXPERT)) return;
     add_vector(t, c->embd, 0, NAME("ffn_gate_inp_shexp.weight"));
     add_matrix(t, c->embd, c->ff, NAME("ffn_gate_shexp.weight"));
@@ -161,7 +168,8 @@ static void add_layer(tensors *t, int layer) {
 #define NAME(s) (snprintf(name, sizeof name, "blk.%d." s, layer), name)
     if (!(c->arch->has & NO_PRE_NORM)) {
         add_norm(t, NAME("attn_norm"));
-        if (!(c->arch->has & ONE_NORM)) add_norm(t, NAME("ffn_norm"));
+        if (c->arch->has & SINKS) add_norm(t, NAME("post_attention_norm"));
+        else if (!(c->arch->has & ONE_NORM)) add_norm(t, NAME("ffn_norm"));
     }
     if (c->arch->has & FUSED_QKV) add_matrix(t, c->embd, q + 2 * kv, NAME("attn_qkv.weight"));
     else {
@@ -171,9 +179,10 @@ static void add_layer(tensors *t, int layer) {
     }
     if (c->arch->has & ALL_BIAS) {
         add_vector(t, c->embd, 0, NAME("attn_output.bias"));
-        add_vector(t, c->ff, 0, NAME("ffn_up.bias"));
-        add_vector(t, c->embd, 0, NAME("ffn_down.bias"));
+        if (!c->experts) add_vector(t, c->ff, 0, NAME("ffn_up.bias"));
+        if (!c->experts) add_vector(t, c->embd, 0, NAME("ffn_down.bias"));
     }
+    if (c->arch->has & SINKS) add_vector(t, c->heads, 0, NAME("attn_sinks.weight"));
     if (c->arch->has & BIAS && c->arch->has & FUSED_QKV) add_vector(t, q + 2 * kv, 0, NAME("attn_qkv.bias"));
     else if (c->arch->has & BIAS) {
         add_vector(t, q, 0, NAME("attn_q.bias"));

@@ -116,6 +116,13 @@ static void gelu_mul_scalar(float *y, const float *u, int n) {
     for (int i = 0; i < n; i++) y[i] = gelu_of(y[i]) * u[i];
 }
 
+static void clamped_mul_scalar(float *y, const float *u, int n) {
+    for (int i = 0; i < n; i++) {
+        const float z = y[i] > 7 ? 7 : y[i], v = u[i] > 7 ? 7 : u[i] < -7 ? -7 : u[i];
+        y[i] = z / (1 + expf(-1.702f * z)) * (v + 1);
+    }
+}
+
 static void gelu_scalar(float *y, int n) {
     for (int i = 0; i < n; i++) y[i] = gelu_of(y[i]);
 }
@@ -326,6 +333,7 @@ void tl_scalar_fill_vec(tl_kernels *k) {
     k->scale = scale_scalar;
     k->silu_mul = silu_mul_scalar;
     k->gelu_mul = gelu_mul_scalar;
+    k->clamped_mul = clamped_mul_scalar;
     k->gelu = gelu_scalar;
     k->gelu_erf = gelu_erf_scalar;
     k->rope = rope_scalar;

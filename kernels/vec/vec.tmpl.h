@@ -88,6 +88,15 @@ INLINE vf gelu(vf y) {
 
 static void FN(gelu_mul)(float *y, const float *x, int n) { FOR_EACH(gelu(Y) * X); }
 
+INLINE vf clamped_gate(vf y) {
+    y = vmin(set1(7), y);
+    return times_sigmoid(y, set1(1.702f) * y);
+}
+
+static void FN(clamped_mul)(float *y, const float *x, int n) {
+    FOR_EACH(clamped_gate(Y) * (vmin(set1(7), vmax(set1(-7), X)) + set1(1)));
+}
+
 static void FN(gelu)(float *y, int n) {
     const float *x = y;
     FOR_EACH(gelu(Y));

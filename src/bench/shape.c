@@ -137,7 +137,8 @@ static void walk_layer(const walk *w) {
     const tl_arch *arch = s->arch;
     if (!arch->no_pre_norms) {
         norm(w, NAME("attn_norm"));
-        norm(w, NAME("ffn_norm"));
+        snprintf(name, sizeof name, "blk.%d.%s", w->layer, arch->ffn_norm ? arch->ffn_norm : "ffn_norm");
+        norm(w, name);
     }
     matrix(w, NAME("attn_q.weight"), TL_ROLE_OTHER, q, s->dim);
     matrix(w, NAME("attn_k.weight"), TL_ROLE_OTHER, kv, s->dim);
@@ -153,6 +154,7 @@ static void walk_layer(const walk *w) {
         vector(w, NAME("ffn_up.bias"), s->ff, 0);
         vector(w, NAME("ffn_down.bias"), s->dim, 0);
     }
+    if (arch->sinks) vector(w, NAME("attn_sinks.weight"), s->heads, 0);
     if (arch->qk_norm) {
         int rows = arch->qk_norm == TL_QK_NORM_ROW;
         vector(w, NAME("attn_q_norm.weight"), rows ? q : s->head_dim, 1);
@@ -162,7 +164,7 @@ static void walk_layer(const walk *w) {
         norm(w, NAME("post_attention_norm"));
         norm(w, NAME("post_ffw_norm"));
     }
-    if (arch->ffn <= TL_FFN_GELU_GATE) matrix(w, NAME("ffn_gate.weight"), TL_ROLE_OTHER, s->ff, s->dim);
+    if (TL_FFN_HAS_GATE(arch->ffn)) matrix(w, NAME("ffn_gate.weight"), TL_ROLE_OTHER, s->ff, s->dim);
     matrix(w, NAME("ffn_up.weight"), TL_ROLE_OTHER, s->ff, s->dim);
     matrix(w, NAME("ffn_down.weight"), TL_ROLE_DOWN, s->dim, s->ff);
 #undef NAME

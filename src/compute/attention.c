@@ -128,9 +128,13 @@ static void unit_walk(const unit *u, int chunk, state st) {
     }
 }
 
+/* A sink is a position of its own, merged last. */
 static void unit_finish(const tl_kernels *k, const unit *u, state st) {
+    static const float nothing[TL_HD_MAX];
+    const float *sinks = u->a->sinks ? u->a->sinks + u->head * u->group : NULL;
     size_t hd = (size_t)u->a->head_dim, width = (size_t)u->group * hd;
     for (int i = 0; i < u->nq; i++) {
+        if (sinks) k->attn_merge(&st.m[i], &st.s[i], st.acc + (size_t)i * hd, sinks[i % u->group], 1, nothing, u->a->head_dim);
         float *out = u->a->out + (size_t)(u->span->row + i / u->group) * u->a->out_stride + (size_t)u->head * width;
         k->attn_finish(out + (size_t)(i % u->group) * hd, st.acc + (size_t)i * hd, st.s[i], u->a->head_dim);
     }

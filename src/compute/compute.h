@@ -117,6 +117,7 @@ typedef struct tl_attention {
     int layer, n_heads, head_dim;
     int window;               /* a position sees itself and window-1 before it; 0: all before it */
     float softcap;
+    const float *sinks;       /* [n_heads] a score that takes its part of the softmax and has no value; NULL: none */
     const tl_span *spans;     /* of at most TL_ATTN_ROWS rows each */
     int n_spans;
     const float *q;           /* scaled: [row][q_stride], heads of head_dim */

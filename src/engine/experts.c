@@ -33,7 +33,7 @@ static void route(struct tl_session *s, tl_team *t, const tl_layer *l) {
     tl_prepare prep = {.src = s->w.x, .stride = d, .n = s->n, .k = (int)d, .norm = &l->ffn_norm,
                        .forms = tl_weight_forms(w, 2), .shared = s->w.acts};
     tl_acts a = tl_acts_prepare(t, &prep);
-    tl_product p[] = {{&l->router, NULL, s->w.share, width, 0}, {&l->shared_router, NULL, s->w.share + hp->n_experts, width, 0}};
+    tl_product p[] = {{&l->router, l->router_bias, s->w.share, width, 0}, {&l->shared_router, NULL, s->w.share + hp->n_experts, width, 0}};
     tl_matmul(t, &a, p, l->shared_router.gemm ? 2 : 1);
     tl_pool_barrier(t->pool);
     int begin, end;
@@ -63,13 +63,14 @@ static void run_expert(struct tl_session *s, tl_team *t, const tl_layer *l, cons
     tl_prepare prep = {.src = s->w.x, .rows = rows, .stride = (size_t)d, .n = n, .k = d, .norm = &l->ffn_norm,
                        .forms = tl_weight_forms(in, 2), .shared = s->w.acts};
     tl_acts a = tl_acts_prepare(t, &prep);
-    tl_gated g = {.gate = &e->gate, .up = &e->up, .act = t->k->silu_mul, .y = s->w.ff, .stride = (size_t)ff};
+    tl_gated g = {.gate = &e->gate, .up = &e->up, .gate_bias = e->gate_bias, .up_bias = e->up_bias,
+                  .act = tl_gate_act(s), .y = s->w.ff, .stride = (size_t)ff};
     tl_matmul_gated(t, &a, &g);
     tl_pool_barrier(t->pool);
     tl_mark(s, t, TL_OP_GATE_UP);
     prep = (tl_prepare){.src = s->w.ff, .stride = (size_t)ff, .n = n, .k = ff, .forms = tl_weight_forms(out, 1), .shared = s->w.acts};
     a = tl_acts_prepare(t, &prep);
-    tl_matmul(t, &a, &(tl_product){.w = &e->down, .y = s->w.expert, .stride = (size_t)d}, 1);
+    tl_matmul(t, &a, &(tl_product){.w = &e->down, .bias = e->down_bias, .y = s->w.expert, .stride = (size_t)d}, 1);
     tl_pool_barrier(t->pool);
     tl_mark(s, t, TL_OP_DOWN);
 }

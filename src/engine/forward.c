@@ -117,7 +117,7 @@ static void attend(struct tl_session *s, tl_team *t, const tl_layer *l, int laye
     tl_pool_barrier(t->pool);
     tl_mark(s, t, TL_OP_ROPE_KV);
     tl_attention at = {.kv = &s->kv, .layer = layer, .n_heads = hp->n_heads, .head_dim = hd, .window = l->window,
-                       .softcap = hp->attn_softcap, .spans = s->spans, .n_spans = s->n_spans, .q = s->w.qkv,
+                       .softcap = hp->attn_softcap, .sinks = l->sinks, .spans = s->spans, .n_spans = s->n_spans, .q = s->w.qkv,
                        .q_stride = width, .out = s->w.att, .out_stride = (size_t)q, .partial = s->w.partial};
     tl_attention_run(t, &at);
     tl_pool_barrier(t->pool);
@@ -133,13 +133,11 @@ static void attention_out(struct tl_session *s, tl_team *t, const tl_layer *l) {
 /* The feed-forward's inner values of what the residual stream holds, to w.ff. */
 static void ffn_in(struct tl_session *s, tl_team *t, const tl_layer *l) {
     const tl_hparams *hp = &s->m->hp;
-    const tl_kernels *k = t->k;
-    int ffn = s->m->arch->ffn;
     const tl_weight *w[] = {&l->gate, &l->up};
     tl_acts a = prepare(s, t, s->w.x, hp->n_embd, &l->ffn_norm, w, 2);
     tl_gated g = {.gate = l->gate.gemm ? &l->gate : NULL, .up = &l->up, .gate_bias = l->gate_bias, .up_bias = l->up_bias,
-                  .act = ffn == TL_FFN_GELU_GATE ? k->gelu_mul : k->silu_mul,
-                  .plain = ffn == TL_FFN_GELU_ERF ? k->gelu_erf : k->gelu, .y = s->w.ff, .stride = (size_t)hp->n_ff};
+                  .act = tl_gate_act(s), .plain = s->m->arch->ffn == TL_FFN_GELU_ERF ? t->k->gelu_erf : t->k->gelu,
+                  .y = s->w.ff, .stride = (size_t)hp->n_ff};
     tl_matmul_gated(t, &a, &g);
     tl_pool_barrier(t->pool);
     tl_mark(s, t, TL_OP_GATE_UP);

@@ -58,6 +58,13 @@ struct tl_session {
     int cancel;               /* set by thread 0, read by all after a barrier */
 };
 
+/* The activation function of gated feed-forwards. */
+static inline tl_gate_fn *tl_gate_act(const struct tl_session *s) {
+    const tl_kernels *k = &s->m->k;
+    int ffn = s->m->arch->ffn;
+    return ffn == TL_FFN_CLAMPED_GATE ? k->clamped_mul : ffn == TL_FFN_GELU_GATE ? k->gelu_mul : k->silu_mul;
+}
+
 /* What passed since the last mark was step op. */
 static inline void tl_mark(struct tl_session *s, const tl_team *t, tl_op op) {
     if (t->thread || !s->profile) return;

@@ -15,20 +15,13 @@ static const tl_arch *const archs[] = {
 #undef ARCH
 };
 
-static const char *const names[] = {
-#define ARCH(name) #name,
-#include "arch.def"
-#undef ARCH
-    NULL,
-};
-
 const tl_arch *tl_arch_find(tl_slice name) {
     for (size_t i = 0; i < sizeof archs / sizeof *archs; i++)
         if (tl_slice_is(name, archs[i]->name)) return archs[i];
     return NULL;
 }
 
-const char *const *tl_arch_names(void) { return names; }
+const char *tl_arch_name(size_t i) { return i < sizeof archs / sizeof *archs ? archs[i]->name : NULL; }
 
 static void add_fault(tl_faults *f, const char *fmt, va_list ap) {
     char text[300];

@@ -32,18 +32,23 @@ static void shape_fault(binder *b, const tl_gguf_tensor *t, const char *name, in
     tl_fault(b->f, "tensor %s is [%lld, %lld], expected [%d, %d]", name, (long long)t->dims[0], (long long)t->dims[1], cols, rows);
 }
 
-/* A vector of n values as f32, or NULL. */
-static const float *vector(binder *b, int n, int required, const char *name) {
+/* rows vectors of n values as f32, or NULL. */
+static const float *vectors(binder *b, int rows, int n, int required, const char *name) {
     const tl_gguf_tensor *t = find(b, name, required);
     if (!t || !computable(b, t, name)) return NULL;
-    if (t->dims[0] != n || t->dims[1] != 1 || t->dims[2] != 1 || t->dims[3] != 1) { shape_fault(b, t, name, 1, n); return NULL; }
+    if (t->dims[0] != n || t->dims[1] != rows || t->dims[2] != 1 || t->dims[3] != 1) { shape_fault(b, t, name, rows, n); return NULL; }
     struct tl_model *m = b->m;
-    if (m->norms_cap - m->norms_n < (size_t)n) return NULL; /* cannot happen: norms_cap counts all one-row tensors */
+    size_t all = (size_t)rows * (size_t)n;
+    if (m->norms_cap - m->norms_n < all) return NULL; /* cannot happen: norms_cap counts all such tensors */
     float *v = m->norms + m->norms_n;
-    m->norms_n += (size_t)n;
-    tl_dequantize(t->type, t->data, v, n);
+    m->norms_n += all;
+    tl_dequantize(t->type, t->data, v, (int64_t)all);
     return v;
 }
+
+static const float *vector(binder *b, int n, int required, const char *name) { return vectors(b, 1, n, required, name); }
+
+static const float *part(const float *v, int row, int n) { return v ? v + (size_t)row * (size_t)n : NULL; }
 
 /* The tensor, if it holds n matrices of that shape and can be computed. */
 static const tl_gguf_tensor *matrices(binder *b, int n, int rows, int cols, int required, const char *name) {
@@ -123,7 +128,7 @@ static void bind_qkv(binder *b, int i, tl_layer *l, int q, int kv) {
 /* Gate and up: two tensors, or twice the rows in ffn_up, the gate's first. */
 static void bind_ffn(binder *b, int i, tl_layer *l) {
     const tl_hparams *hp = &b->m->hp;
-    int d = hp->n_embd, ff = hp->n_ff, gated = b->m->arch->ffn <= TL_FFN_GELU_GATE, biased = b->m->arch->bias == TL_BIAS_ALL;
+    int d = hp->n_embd, ff = hp->n_ff, gated = TL_FFN_HAS_GATE(b->m->arch->ffn), biased = b->m->arch->bias == TL_BIAS_ALL;
     char name[64];
     const tl_gguf_tensor *up = tl_gguf_tensor_find(b->m->gguf, NAME("ffn_up.weight"));
     if (gated && up && up->dims[1] == 2 * ff && !tl_gguf_tensor_find(b->m->gguf, NAME("ffn_gate.weight"))) {
@@ -143,15 +148,20 @@ static void bind_ffn(binder *b, int i, tl_layer *l) {
 /* The experts of a layer, each a range of rows of three tensors; behind them the shared one. */
 static void bind_experts(binder *b, int i, tl_layer *l) {
     const tl_hparams *hp = &b->m->hp;
-    int d = hp->n_embd, ff = hp->n_ff_expert, n = hp->n_experts;
+    int d = hp->n_embd, ff = hp->n_ff_expert, n = hp->n_experts, biased = b->m->arch->bias == TL_BIAS_ALL;
     char name[64];
     l->experts = b->m->experts + (size_t)i * (size_t)tl_n_experts(hp);
     l->router = matrix(b, n, d, 1, NAME("ffn_gate_inp.weight"));
     const tl_gguf_tensor *gate = matrices(b, n, ff, d, 1, NAME("ffn_gate_exps.weight"));
     const tl_gguf_tensor *up = matrices(b, n, ff, d, 1, NAME("ffn_up_exps.weight"));
     const tl_gguf_tensor *down = matrices(b, n, d, ff, 1, NAME("ffn_down_exps.weight"));
+    const float *gate_bias = vectors(b, n, ff, biased, NAME("ffn_gate_exps.bias"));
+    const float *up_bias = vectors(b, n, ff, biased, NAME("ffn_up_exps.bias"));
+    const float *down_bias = vectors(b, n, d, biased, NAME("ffn_down_exps.bias"));
+    l->router_bias = vector(b, n, biased, NAME("ffn_gate_inp.bias"));
     for (int e = 0; e < n; e++)
-        l->experts[e] = (tl_expert){rows_of(b, gate, e * ff, ff), rows_of(b, up, e * ff, ff), rows_of(b, down, e * d, d)};
+        l->experts[e] = (tl_expert){rows_of(b, gate, e * ff, ff), rows_of(b, up, e * ff, ff), rows_of(b, down, e * d, d),
+                                    part(gate_bias, e, ff), part(up_bias, e, ff), part(down_bias, e, d)};
     if (!(ff = hp->n_ff_shared)) return;
     l->experts[n].gate = matrix(b, ff, d, 1, NAME("ffn_gate_shexp.weight"));
     l->experts[n].up = matrix(b, ff, d, 1, NAME("ffn_up_shexp.weight"));
@@ -169,9 +179,11 @@ static void bind_layer(binder *b, int i) {
         l->attn_norm = norm(b, d, NAME("attn_norm"));
         /* Halves that read the same may share their norm. */
         int shared = hp->parallel && !tl_gguf_tensor_find(b->m->gguf, NAME("ffn_norm.weight"));
-        l->ffn_norm = shared ? l->attn_norm : norm(b, d, NAME("ffn_norm"));
+        snprintf(name, sizeof name, "blk.%d.%s", i, arch->ffn_norm ? arch->ffn_norm : "ffn_norm");
+        l->ffn_norm = shared ? l->attn_norm : norm(b, d, name);
     }
     bind_qkv(b, i, l, q, kv);
+    if (arch->sinks) l->sinks = vector(b, hp->n_heads, 1, NAME("attn_sinks.weight"));
     l->o = matrix(b, d, q, 1, NAME("attn_output.weight"));
     l->o_bias = vector(b, d, arch->bias == TL_BIAS_ALL, NAME("attn_output.bias"));
     if (arch->qk_norm) {
@@ -298,11 +310,16 @@ static void refuse_unused(binder *b) {
     }
 }
 
+/* Of experts: a row for each. */
+static int is_bias(const tl_gguf_tensor *t) {
+    return t->name.n > 5 && memcmp(t->name.p + t->name.n - 5, ".bias", 5) == 0 && t->dims[2] * t->dims[3] == 1;
+}
+
 int tl_bind(struct tl_model *m, int exact, tl_faults *f, tl_error *err) {
     binder b = {.m = m, .f = f, .exact = exact};
     for (uint64_t i = 0; i < m->gguf->n_tensors; i++) {
         const tl_gguf_tensor *t = &m->gguf->tensors[i];
-        if (t->dims[1] * t->dims[2] * t->dims[3] == 1) m->norms_cap += (size_t)t->dims[0];
+        if (t->dims[1] * t->dims[2] * t->dims[3] == 1 || is_bias(t)) m->norms_cap += (size_t)(t->dims[0] * t->dims[1]);
     }
     m->norms = tl_alloc_n(m->norms_cap + 1, sizeof *m->norms, "norms", err);
     m->layers = tl_alloc_n((size_t)m->hp.n_layers, sizeof *m->layers, "layers", err);

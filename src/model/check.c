@@ -6,7 +6,7 @@
 
 static int unknown_arch(tl_slice name, const char *path, tl_error *err) {
     tl_buf known = {0};
-    for (const char *const *a = tl_arch_names(); *a; a++) tl_buf_fmt(&known, "%s%s", known.n ? ", " : "", *a);
+    for (size_t i = 0; tl_arch_name(i); i++) tl_buf_fmt(&known, "%s%s", i ? ", " : "", tl_arch_name(i));
     int rc = tl_fail(err, TL_E_UNSUPPORTED, "%s: architecture \"%.*s\" is not supported; supported are %s", path,
                      (int)(name.n < 64 ? name.n : 64), name.p, known.p ? known.p : "none");
     tl_buf_free(&known);

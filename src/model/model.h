@@ -29,7 +29,7 @@ typedef struct tl_rope {
     double base, scale;
     double magnitude;         /* factor on cosines and sines */
     int64_t n_ctx_orig;       /* context the angles were trained for before they were stretched; 0: not known */
-    int yarn;
+    int yarn, yarn_exact;     /* exact: the first and last scaled pair are not rounded to whole ones */
     double yarn_fast, yarn_slow;   /* turns within n_ctx_orig: more than fast are kept, fewer than slow are scaled */
     int stretched;            /* takes the factors of the file's tensors */
     const float *factor;      /* [n_rot/2] or NULL (all 1): "llama3" scaling, or the short factors of "longrope" */
@@ -64,7 +64,8 @@ enum { TL_KEY_RESIDUAL_SCALE = 1, TL_KEY_LOGIT_DIVISOR = 2, TL_KEY_PARALLEL = 4,
 /* RMS norm on q and k before rope, one weight for each value of a head, or of all heads, normed as one vector. */
 enum { TL_QK_NORM_HEAD = 1, TL_QK_NORM_ROW };
 /* Feed-forward: act(gate x) * (up x), or act(up x) alone. GELU is the tanh form, GELU_ERF the exact one. */
-enum { TL_FFN_SILU_GATE, TL_FFN_GELU_GATE, TL_FFN_GELU, TL_FFN_GELU_ERF };
+enum { TL_FFN_SILU_GATE, TL_FFN_GELU_GATE, TL_FFN_CLAMPED_GATE, TL_FFN_GELU, TL_FFN_GELU_ERF };
+#define TL_FFN_HAS_GATE(ffn) ((ffn) < TL_FFN_GELU)
 /* Biases that are required; others are used where a file has them. */
 enum { TL_BIAS_QKV = 1, TL_BIAS_ALL };
 
@@ -80,6 +81,8 @@ typedef struct tl_arch {
     int positions;            /* a table of position embeddings: required */
     int parallel;             /* tl_hparams.parallel, where no key says otherwise */
     int ffn;                  /* TL_FFN_* */
+    int sinks;                /* of attention: required */
+    const char *ffn_norm;     /* name of the norm before the feed-forward; NULL: ffn_norm */
     int raw_shares;           /* shares of the chosen experts are not made to sum up to 1 */
     unsigned keys;            /* TL_KEY_* that it computes */
     /* Adjusts what the common keys gave; may be NULL. Keys named after a field (embedding_scale, attention.scale,
@@ -88,10 +91,10 @@ typedef struct tl_arch {
 } tl_arch;
 
 const tl_arch *tl_arch_find(tl_slice name);
-/* Names of all architectures, NULL-terminated. */
-const char *const *tl_arch_names(void);
+/* Name of the i-th architecture, NULL past the last. */
+const char *tl_arch_name(size_t i);
 
-typedef struct tl_expert { tl_weight gate, up, down; } tl_expert;
+typedef struct tl_expert { tl_weight gate, up, down; const float *gate_bias, *up_bias, *down_bias; } tl_expert;
 
 typedef struct tl_layer {
     tl_norm attn_norm, attn_post_norm, ffn_norm, ffn_post_norm;   /* w NULL: none */
@@ -100,6 +103,8 @@ typedef struct tl_layer {
     tl_weight q, k, v, o;
     tl_weight gate, up, down; /* gate.gemm NULL: none; with experts: none of them */
     tl_weight router, shared_router;   /* [n_experts], [1 row] x [n_embd]; shared_router.gemm NULL: a share of 1 */
+    const float *router_bias; /* [n_experts] or NULL */
+    const float *sinks;       /* [n_heads] or NULL */
     tl_expert *experts;       /* [n_experts, then the shared one if n_ff_shared] or NULL */
     int window, rope;         /* of this layer; rope TL_ROPE_* */
 } tl_layer;

@@ -15,8 +15,9 @@ static double pair_of_turns(const tl_rope *r, int n_rot, double turns) {
 /* How much of the scaled angle a pair takes, 0 to 1. */
 static double scaled_part(const tl_rope *r, int n_rot, int pair) {
     if (!r->yarn) return 1;
-    double first = fmax(0, floor(pair_of_turns(r, n_rot, r->yarn_fast)));
-    double last = fmin(n_rot - 1, ceil(pair_of_turns(r, n_rot, r->yarn_slow)));
+    double first = pair_of_turns(r, n_rot, r->yarn_fast), last = pair_of_turns(r, n_rot, r->yarn_slow);
+    if (!r->yarn_exact) first = floor(first), last = ceil(last);
+    first = fmax(0, first), last = fmin(n_rot - 1, last);
     return fmin(1, fmax(0, (pair - first) / fmax(0.001, last - first)));
 }
 

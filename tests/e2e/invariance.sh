@@ -8,7 +8,7 @@ ids="1 7 30 45 9 81 2 17 33 64 5 99 12 4 71 23 8 150 31 6 77"
 [ -x "$mk" ] || { echo "FAIL invariance: $mk is missing"; exit 1; }
 levels="scalar $("$TINYLLM" cpu --json | tr ',{}[]' '\n' | sed -n 's/.*"level":"\([a-z0-9]*\)".*/\1/p' | sort -u)"
 i=0
-archs="llama qwen2 qwen3 gemma gemma2 gemma3 olmo2 granite smollm3 phi3 phi2 starcoder2 gpt2 gptneox qwen2moe qwen3moe granitemoe"
+archs="llama qwen2 qwen3 gemma gemma2 gemma3 olmo2 granite smollm3 phi3 phi2 starcoder2 gpt2 gptneox qwen2moe qwen3moe granitemoe gpt-oss"
 for type in f32 f16 bf16 q4_0 q4_1 q5_0 q5_1 q8_0 q2_k q3_k q4_k q5_k q6_k iq4_nl iq4_xs mxfp4 tq1_0 tq2_0; do
     i=$((i + 1))
     arch=${archs%% *}   # by turns

@@ -37,6 +37,10 @@ bad qwen3moe --halved blk.0.ffn_gate_inp.weight "1 fault: tensor blk.0.ffn_gate_
 bad qwen3moe --without blk.0.ffn_gate_inp.weight "tensor blk.0.ffn_gate.weight is missing"
 bad qwen2moe --without blk.1.ffn_down_shexp.weight "1 fault: tensor blk.1.ffn_down_shexp.weight is missing"
 bad qwen2moe --halved blk.0.ffn_gate_inp_shexp.weight "1 fault: tensor blk.0.ffn_gate_inp_shexp.weight is [32, 1], expected [64, 1]"
+bad gpt-oss --without blk.1.attn_sinks.weight "1 fault: tensor blk.1.attn_sinks.weight is missing"
+bad gpt-oss --halved blk.0.ffn_up_exps.bias "1 fault: tensor blk.0.ffn_up_exps.bias is [128, 2], expected [128, 4]"
+bad gpt-oss --without blk.0.post_attention_norm.weight "1 fault: tensor blk.0.post_attention_norm.weight is missing"
+bad gpt-oss --without blk.0.ffn_gate_inp.bias "1 fault: tensor blk.0.ffn_gate_inp.bias is missing"
 
 # A table of positions bounds the context: by itself where none is asked for, by an error where one is.
 ${RUNNER:-} "$mkmodel" "$tmp/m.gguf" --arch gpt2 --embd 64 --ctx 512 --halved position_embd.weight

@@ -17,7 +17,7 @@ typedef struct golden { int n, n_greedy, n_vocab; int32_t ids[128], greedy[64]; 
     X(gemma2, 0.1468) X(gemma3, 0.0451) X(olmo2, 0.0293) X(olmo3, 0.0319) X(granite, 0.0359) X(smollm3, 0.0773) \
     X(phi3, 0.057) X(phi3_longrope_short, 0.0623) X(phi3_longrope_long, 0.0953) \
     X(phi2, 0.0254) X(starcoder2, 0.0382) X(gpt2, 0.0505) X(gptneox, 0.0288) \
-    X(mixtral, 0.0474) X(qwen2moe, 0.0379) X(qwen3moe, 0.0253) X(granitemoe, 0.0603)
+    X(mixtral, 0.0474) X(qwen2moe, 0.0379) X(qwen3moe, 0.0253) X(granitemoe, 0.0603) X(gptoss_notrunc, 0.1386)
 
 static const char *const archs[] = {
 #define X(name, f16) #name,
@@ -29,11 +29,11 @@ static const char *const archs[] = {
 /* Folder of an architecture's golden files: the repo's own copy, else the shared one, else NULL. */
 static const char *folder(const char *arch) {
     static char path[4096];
-    snprintf(path, sizeof path, "tests/data/arch/%s/model.gguf", arch);
+    snprintf(path, sizeof path, "tests/data/arch/%s/tokens.txt", arch);
     FILE *f = fopen(path, "rb");
     if (!f) {
         char rel[256];
-        snprintf(rel, sizeof rel, "golden/arch/%s/model.gguf", arch);
+        snprintf(rel, sizeof rel, "golden/arch/%s/tokens.txt", arch);
         const char *p = test_shared(rel);
         if (!p) return NULL;
         snprintf(path, sizeof path, "%s", p);
@@ -49,6 +49,10 @@ static int load_golden(const char *arch, golden *g) {
     char path[4200];
     memset(g, 0, sizeof *g);
     snprintf(g->model, sizeof g->model, "%s/model.gguf", dir);
+    FILE *model = fopen(g->model, "rb");
+    const char *variant = strrchr(dir, '_');
+    if (model) fclose(model);
+    else if (variant) snprintf(g->model, sizeof g->model, "%.*s/model.gguf", (int)(variant - dir), dir);
     snprintf(path, sizeof path, "%s/tokens.txt", dir);
     FILE *f = fopen(path, "r");
     int index = -1, ok = f && fscanf(f, "%d %d", &index, &g->n) == 2 && g->n <= 128;
