@@ -131,6 +131,12 @@ static void pretokenizers(void) {
     SPLIT("qwen2", "a 123 \xD9\xA3\xD9\xA4!", "a| |1|2|3| |\xD9\xA3|\xD9\xA4|!");
     SPLIT("smollm", "a 12  3x !4\n", "a| |1|2|  |3|x| !|4|\n");
     SPLIT("smollm", "a 's\xC2\xBD b", "a| '|s|\xC2\xBD| b");
+    SPLIT("dbrx", "a 1234's!\n", "a| |123|4|'s|!\n");
+    SPLIT("smaug-bpe", "x  y12345", "x| | y|123|45");
+    SPLIT("olmo", "a 1234's\n", "a| 1234|'s|\n");
+    SPLIT("phi-2", "a 1234's\n", "a| 1234|'s|\n");
+    static const char *const merged[] = {"dbrx", "smaug-bpe", "olmo", "phi-2"};   /* always merged, no BOS unless told */
+    for (int i = 0; i < 4; i++) CHECKF(tl_pretok_find(str(merged[i]))->flags == 0, "%s", merged[i]);
     CHECK(tl_pretok_find(str("nosuch")) == NULL && tl_pretok_find(str("")) == NULL);
 }
 
