@@ -11,14 +11,14 @@ complain() { echo "layers: $*"; bad=1; }
 allowed() {
     case $1 in
         base) echo "" ;;
-        text | sample) echo "base" ;;
+        text | sample | tmpl) echo "base" ;;
         gguf | kv) echo "base kernels" ;;
         perf) echo "base kernels" ;;
         compute) echo "base kernels kv" ;;
         model) echo "base kernels gguf text kv compute" ;;
         engine) echo "base kernels gguf text kv compute model sample" ;;
         bench) echo "base kernels gguf text kv compute model engine perf" ;;
-        cmd) echo "base kernels gguf text kv compute model sample engine perf bench" ;;
+        cmd) echo "base kernels gguf text kv compute model sample engine perf bench tmpl" ;;
         *) return 1 ;;
     esac
 }

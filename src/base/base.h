@@ -91,6 +91,8 @@ int tl_memfile_open(tl_memfile *m, tl_error *err);
 void tl_memfile_close(tl_memfile *m);
 
 double tl_now(void);   /* seconds, monotonic */
+struct tm;
+void tl_local_time(struct tm *t);   /* the clock on the wall; all 0 if it cannot be told */
 
 /* Of the names in list (NULL-terminated), the one nearest to name, or NULL if none is near. */
 const char *tl_nearest(const char *name, const char *const *list);

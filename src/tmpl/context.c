@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * context.c: the arena, the text that is being written, and the limits of a template's parsing and rendering. */
+#include <stdarg.h>
+#include <string.h>
+#include "tmpl/tmpl.h"
+#include "tmpl/value.h"
+
+void tl_x_raise(tl_tx *c, int code, const char *text) {
+    if (c->line > 0) tl_fail(c->err, code, "%s: line %d: %s", c->name, c->line, text);
+    else tl_fail(c->err, code, "%s: %s", c->name, text);
+    longjmp(c->jump, 1);
+}
+
+void tl_x_fail(tl_tx *c, const char *fmt, ...) {
+    char text[600];
+    va_list ap;
+    va_start(ap, fmt);
+    if (vsnprintf(text, sizeof text, fmt, ap) < 0) text[0] = 0;
+    va_end(ap);
+    tl_x_raise(c, TL_E_FORMAT, text);
+}
+
+/* Blocks double up to a megabyte; what is larger than a block's rest gets one of its own. */
+void *tl_x_alloc(tl_tx *c, size_t n, size_t size) {
+    enum { FIRST = 16 << 10, LARGEST = 1 << 20, ALIGN = 16 };
+    size_t bytes, head = (sizeof(tl_block) + ALIGN - 1) / ALIGN * ALIGN;
+    tl_arena *a = &c->arena;
+    if (!tl_mul_size(n, size, &bytes) || bytes > TL_TMPL_MAX_MEMORY || bytes + a->total > TL_TMPL_MAX_MEMORY)
+        tl_x_fail(c, "needs more than %d MB of memory", TL_TMPL_MAX_MEMORY >> 20);
+    bytes = (bytes + ALIGN - 1) / ALIGN * ALIGN;
+    tl_block *b = a->first;
+    if (!b || b->cap - b->n < bytes) {
+        size_t cap = b ? b->cap * 2 : FIRST;
+        if (cap > LARGEST) cap = LARGEST;
+        if (cap < bytes) cap = bytes;
+        tl_error err = {0};
+        tl_block *fresh = tl_alloc_n(head + cap, 1, "a template", &err);
+        if (!fresh) tl_x_raise(c, TL_E_MEMORY, err.text);
+        fresh->cap = cap;
+        fresh->next = b;
+        a->total += cap;
+        a->first = b = fresh;
+    }
+    void *p = (char *)b + head + b->n;
+    b->n += bytes;
+    return p;
+}
+
+void tl_x_free(tl_tx *c) {
+    for (tl_block *b = c->arena.first, *next; b; b = next) {
+        next = b->next;
+        tl_free(b);
+    }
+    c->arena = (tl_arena){0};
+}
+
+void tl_x_work(tl_tx *c, size_t steps) {
+    if (steps > (size_t)c->steps) tl_x_fail(c, "takes too long: more than %d steps", TL_TMPL_MAX_STEPS);
+    c->steps -= (int64_t)steps;
+}
+
+void tl_x_enter(tl_tx *c) {
+    if (++c->depth > TL_TMPL_MAX_DEPTH) tl_x_fail(c, "nested too deeply: more than %d calls", TL_TMPL_MAX_DEPTH);
+}
+
+void tl_x_put(tl_tx *c, const char *s, size_t n) {
+    if (n > TL_TMPL_MAX_OUTPUT || c->out->n + n > TL_TMPL_MAX_OUTPUT)
+        tl_x_fail(c, "writes more than %d MB", TL_TMPL_MAX_OUTPUT >> 20);
+    tl_x_work(c, n / 64);
+    if (n) tl_buf_add(c->out, s, n);
+    if (c->out->failed) tl_x_raise(c, TL_E_MEMORY, "out of memory for the text");
+}
+
+void tl_x_puts(tl_tx *c, const char *s) { tl_x_put(c, s, strlen(s)); }
+
+void tl_x_fill(tl_tx *c, const char *s, size_t n, int64_t times) {
+    if (n == 0) return;
+    for (int64_t i = 0; i < times; i++) {
+        tl_x_work(c, 1);
+        tl_x_put(c, s, n);
+    }
+}
+
+void tl_x_put_cp(tl_tx *c, int32_t cp) {
+    char b[4];
+    size_t n = 1;
+    if (cp < 0 || cp > 0x10FFFF || (cp >= 0xD800 && cp < 0xE000)) cp = 0xFFFD;
+    if (cp < 0x80) {
+        b[0] = (char)cp;
+    } else if (cp < 0x800) {
+        b[0] = (char)(0xC0 | cp >> 6);
+        n = 2;
+    } else if (cp < 0x10000) {
+        b[0] = (char)(0xE0 | cp >> 12);
+        n = 3;
+    } else {
+        b[0] = (char)(0xF0 | cp >> 18);
+        n = 4;
+    }
+    for (size_t i = 1; i < n; i++) b[i] = (char)(0x80 | (cp >> 6 * (n - 1 - i) & 0x3F));
+    tl_x_put(c, b, n);
+}
+
+tl_val tl_x_take(tl_tx *c, size_t mark) {
+    size_t n = c->out->n - mark;
+    tl_val v = n ? tl_v_copy(c, c->out->p + mark, n) : tl_v_str("", 0);
+    c->out->n = mark;
+    return v;
+}
