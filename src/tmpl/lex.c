@@ -246,7 +246,8 @@ static void number(lexer *l) {
 }
 
 static int is_name(int ch, int first) {
-    return (ch | 32) >= 'a' ? (ch | 32) <= 'z' || ch >= 0x80 : ch == '_' || (!first && ch >= '0' && ch <= '9');
+    int low = ch | 32;
+    return (low >= 'a' && low <= 'z') || ch == '_' || ch >= 0x80 || (!first && ch >= '0' && ch <= '9');
 }
 
 static void op(lexer *l) {

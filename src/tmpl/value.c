@@ -151,7 +151,7 @@ static int str_compare(tl_tx *c, tl_val a, tl_val b) {
     size_t n = a.n < b.n ? a.n : b.n;
     tl_x_work(c, n / 64);
     int r = n ? memcmp(a.u.s, b.u.s, n) : 0;
-    return r ? r : (a.n > b.n) - (a.n < b.n);
+    return r ? (r > 0) - (r < 0) : (a.n > b.n) - (a.n < b.n);
 }
 
 int tl_v_compare(tl_tx *c, tl_val a, tl_val b, const char *op) {

@@ -106,7 +106,7 @@ static inline double tl_v_num(tl_val v) { return v.kind == TL_FLOAT ? v.u.f : (d
 int tl_v_truth(tl_tx *c, tl_val v);
 int tl_v_equal(tl_tx *c, tl_val a, tl_val b);
 int tl_v_same(tl_val a, tl_val b);                 /* identity, as far as values have one */
-/* <0, 0, >0; op for the error about types that have no order. NaN: 2. */
+/* -1, 0, 1; op for the error about types that have no order. NaN: 2. */
 int tl_v_compare(tl_tx *c, tl_val a, tl_val b, const char *op);
 /* Fails with what an undefined value has to say about itself. */
 _Noreturn void tl_v_undef_fail(tl_tx *c, tl_val v);
