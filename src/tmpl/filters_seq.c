@@ -162,6 +162,9 @@ static tl_args *rest_of(tl_tx *c, const tl_args *args, int n) {
     return r;
 }
 
+/* Whatever is false has no items here, None included. */
+static tl_val items_or_none(tl_tx *c, tl_val v) { return tl_v_truth(c, v) ? v : tl_v_list(c, TL_LIST, 0); }
+
 typedef struct applied { const tl_builtin *b; tl_args *args; int negate; } applied;
 
 static int map_next(tl_tx *c, tl_gen *g, tl_val *out) {
@@ -174,7 +177,7 @@ static int map_next(tl_tx *c, tl_gen *g, tl_val *out) {
 tl_val tl_f_map(tl_tx *c, tl_val v, const tl_val *a, const tl_args *args) {
     (void)a;
     tl_gen *g;
-    tl_val r = tl_v_gen(c, v, map_next, &g);
+    tl_val r = tl_v_gen(c, items_or_none(c, v), map_next, &g);
     if (args->n == 0) {
         for (int i = 0; i < args->n_kw; i++) {
             if (tl_v_is(args->key[i], "attribute")) g->a = args->val[i];
@@ -205,7 +208,7 @@ static int select_next(tl_tx *c, tl_gen *g, tl_val *out) {
 
 static tl_val selection(tl_tx *c, tl_val v, const tl_args *args, int by_attr, int negate) {
     tl_gen *g;
-    tl_val r = tl_v_gen(c, v, select_next, &g);
+    tl_val r = tl_v_gen(c, items_or_none(c, v), select_next, &g);
     applied *f = tl_x_alloc(c, 1, sizeof *f);
     if (by_attr && args->n == 0) tl_x_fail(c, "Missing parameter for attribute name");
     if (by_attr) g->a = args->v[0];

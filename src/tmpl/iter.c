@@ -49,7 +49,8 @@ int tl_iter_next(tl_tx *c, tl_iter *it, tl_val *out) {
         tl_x_leave(c);
         return more;
     }
-    default: return 0;   /* undefined: no items */
+    case TL_UNDEF: return 0;
+    default: tl_x_fail(c, "'%s' object is not iterable", tl_v_type(v));
     }
 }
 
@@ -77,7 +78,7 @@ tl_val tl_v_gen(tl_tx *c, tl_val src, int (*next)(tl_tx *, tl_gen *, tl_val *), 
     tl_gen *n = tl_x_alloc(c, 1, sizeof *n);
     n->next = next;
     n->type = "generator";
-    n->src = tl_iter_of(c, src);
+    n->src.v = src;   /* what cannot be iterated is found out when it is */
     if (g) *g = n;
     return (tl_val){.kind = TL_GEN, .u.gen = n};
 }

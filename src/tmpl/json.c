@@ -22,6 +22,11 @@ _Noreturn static void bad(reader *r, const char *wanted) {
     tl_x_fail(r->c, "JSON: expected %s, found '%c'", wanted, *r->p);
 }
 
+static void expect(reader *r, char ch, const char *wanted) {
+    if (r->p >= r->end || *r->p != ch) bad(r, wanted);
+    r->p++;
+}
+
 static int32_t hex4(reader *r) {
     int32_t v = 0;
     for (int i = 0; i < 4; i++, r->p++) {
@@ -104,12 +109,12 @@ static tl_val read_members(reader *r, int is_dict) {
     if (++r->depth > TL_TMPL_MAX_NESTING) tl_x_fail(r->c, "JSON: nested more than %d deep", TL_TMPL_MAX_NESTING);
     blanks(r);
     for (int first = 1; r->p >= r->end || *r->p != close; first = 0) {
-        if (!first && (r->p >= r->end || *r->p++ != ',')) bad(r, "a comma");
+        if (!first) expect(r, ',', "a comma");
         blanks(r);
         if (is_dict) {
             tl_val key = read_string(r);
             blanks(r);
-            if (r->p >= r->end || *r->p++ != ':') bad(r, "a colon");
+            expect(r, ':', "a colon");
             tl_dict_set(r->c, v.u.dict, key, read_value(r));
         } else {
             tl_v_push(r->c, v, read_value(r));

@@ -203,7 +203,7 @@ _Noreturn static void bad_tag(tl_parser *p, const tl_node *of, const char *const
     size_t n = 0;
     for (; ends && *ends; ends++)
         n += (size_t)snprintf(wanted + n, sizeof wanted - n, "%s'%s'", !n ? "" : ends[1] ? ", " : " or ", *ends);
-    if (p->t->type == TL_T_EOF)
+    if (p->t->type == TL_T_EOF && of)
         tl_x_fail(p->c, "the template ends inside a tag's body: %s for line %d is missing", wanted, of->line);
     const tl_token *t = p->t;
     int len = t->v.n > 60 ? 60 : (int)t->v.n;
@@ -254,6 +254,7 @@ static tl_node *body(tl_parser *p, tl_node *of, const char *const *ends) {
             break;
         case TL_T_BLOCK_BEGIN:
             p->t++;
+            p->c->line = p->t->line;
             if (at_any(p, ends)) {
                 p->c->depth--;
                 return all;

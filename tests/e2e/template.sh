@@ -1,0 +1,57 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# template: the command's interface; all templates of the shared folder, if it is there and python3 can read its list.
+. tests/e2e/lib.inc
+text_is() { printf "$1" | cmp -s - "$tmp/out"; }
+
+printf '{%% for m in messages %%}\n<{{ m.role }}>{{ m.content }}\n{%% endfor %%}\n{{ bos_token }}' >"$tmp/t.jinja"
+printf '{"messages": [{"role": "user", "content": "Hi \\u00e9"}], "bos_token": "<s>"}' >"$tmp/c.json"
+run template "$tmp/t.jinja" --input "$tmp/c.json"
+check renders eval 'exits 0 && silent err && text_is "<user>Hi é\n<s>"'
+${RUNNER:-} "$TINYLLM" template "$tmp/t.jinja" -i - <"$tmp/c.json" >"$tmp/out"
+check standard_input text_is '<user>Hi é\n<s>'
+printf '{{ strftime_now("%%Y") }}' >"$tmp/now.jinja"
+run template "$tmp/now.jinja" --input "$tmp/c.json"
+check clock text_is "$(date +%Y)"
+
+printf 'a\n{{ raise_exception("no roles") }}' >"$tmp/bad.jinja"
+run template "$tmp/bad.jinja" --input "$tmp/c.json"
+check raised refused 1 "bad.jinja: line 2: no roles"
+printf '{{ 1' >"$tmp/bad.jinja"
+run template "$tmp/bad.jinja" --input "$tmp/c.json"
+check syntax refused 1 "bad.jinja: line 1: expected"
+printf '{"messages": [' >"$tmp/bad.json"
+run template "$tmp/t.jinja" --input "$tmp/bad.json"
+check json refused 1 "bad.json: line 1: JSON"
+run template "$tmp/none.jinja" --input "$tmp/c.json"
+check no_template refused 1 none.jinja
+run template "$tmp/t.jinja" --input "$tmp/none.json"
+check no_input refused 1 none.json
+run template "$tmp/t.jinja"
+check input_wanted refused 2 "--input"
+
+list=${TINYLLM_SHARED:-../shared}/templates/expected.jsonl
+if [ ! -f "$list" ]; then
+    echo "skip published: no $list"
+elif ! command -v python3 >/dev/null; then
+    echo "skip published: no python3"
+else
+    rc=0
+    python3 - "$list" "$TINYLLM" "$tmp" >"$tmp/out" 2>"$tmp/err" <<'PY' || rc=$?
+import json, os, subprocess, sys
+path, program, tmp = sys.argv[1:]
+lines = [json.loads(line) for line in open(path, encoding="utf-8")]
+head, bad = lines[0], []
+for x in lines[1:]:
+    case = {k: head[k] for k in ("bos_token", "eos_token", "now")}
+    with open(tmp + "/case.json", "w") as f:
+        json.dump({**head["cases"][x["case"]], **case}, f)
+    command = [program, "template", os.path.join(os.path.dirname(path), x["template"]), "--input", tmp + "/case.json"]
+    r = subprocess.run(os.environ.get("RUNNER", "").split() + command, capture_output=True)
+    if (r.returncode == 0) != ("text" in x) or r.stdout.decode() != x.get("text", ""):
+        bad.append(x["template"] + "/" + x["case"])
+print(*bad[:9], sep="\n")
+sys.exit(len(bad) > 0)
+PY
+    check published exits 0
+fi

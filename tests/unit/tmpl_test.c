@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Chat templates: small templates against results of Jinja2, texts of errors, limits, damaged templates and JSON. The
+ * tests of memory say something under AddressSanitizer. */
+#include "test.h"
+#include "tmpl/tmpl.h"
+#include "base/rng.h"
+#include "tmpl_cases.inc"
+
+/* Renders text with variables json; result in out. */
+static int render(const char *text, const char *json, tl_buf *out, tl_error *err) {
+    tl_tmpl *t = tl_tmpl_parse("t", text, strlen(text), err);
+    int rc = t ? tl_tmpl_render(t, json, strlen(json), "vars", out, err) : err->code;
+    tl_tmpl_free(t);
+    return rc;
+}
+
+static void as_jinja2(void) {
+    for (size_t i = 0; i < sizeof renders / sizeof renders[0]; i++) {
+        tl_error err = {0};
+        tl_buf out = {0};
+        char json[4096];
+        snprintf(json, sizeof json, "{\"now\": \"2026-07-26T10:30:00\", %s", variables + 1);
+        int rc = render(renders[i].text, json, &out, &err);
+        CHECKF(rc == TL_OK, "%s: %s", renders[i].text, err.text);
+        CHECKF(rc != TL_OK || strcmp(out.p ? out.p : "", renders[i].want) == 0, "%s\n    gives %s\n    wants %s",
+               renders[i].text, out.p, renders[i].want);
+        tl_buf_free(&out);
+    }
+}
+
+static void fails(const char *text, const char *json, const char *want) {
+    tl_error err = {0};
+    tl_buf out = {0};
+    int rc = render(text, json, &out, &err);
+    CHECKF(rc == TL_E_FORMAT && err.code == rc && out.n == 0, "%.60s: %d", text, rc);
+    CHECKF(strcmp(err.text, want) == 0, "%.60s: '%s', not '%s'", text, err.text, want);
+    CHECK(!strchr(err.text, '\n'));
+    tl_buf_free(&out);
+}
+
+static void syntax_errors(void) {
+    fails("{% if x %}", "{}", "t: line 1: the template ends inside a tag's body: 'elif', 'else' or 'endif' for line 1 is missing");
+    fails("a\n{% for x in y %}\n{% endif %}", "{}", "t: line 3: unknown tag 'endif'; line 2 waits for 'else' or 'endfor'");
+    fails("{% endif %}", "{}", "t: line 1: unknown tag 'endif'");
+    fails("{% include 'x' %}", "{}", "t: line 1: the tag 'include' is not supported");
+    fails("\n{{ 1 + }}", "{}", "t: line 2: expected an expression, found '}}'");
+    fails("{{ (1, 2 }}", "{}", "t: line 1: unexpected '}', expected ')'");
+    fails("{{ 'a }}", "{}", "t: line 1: the string has no end: a ' is missing");
+    fails("{# a", "{}", "t: line 1: the comment has no end: '#}' is missing");
+    fails("{% raw %} a", "{}", "t: line 1: the raw block has no end: '{% endraw %}' is missing");
+    fails("{{ a $ b }}", "{}", "t: line 1: unexpected character '$'");
+    fails("{{ a", "{}", "t: line 1: expected '}}', found the end of the template");
+    fails("{{ a|zork }}", "{}", "t: line 1: no filter named 'zork'");
+    fails("{{ a is zork }}", "{}", "t: line 1: no test named 'zork'");
+    fails("{% if 0 %}{% for i in [1] %}{{ a|zork }}{% endfor %}{% endif %}", "{}", "t: line 1: no filter named 'zork'");
+    fails("{% break %}", "{}", "t: line 1: 'break' outside a loop");
+    fails("{% set 1 = 2 %}", "{}", "t: line 1: cannot assign to this: a name is needed");
+    fails("{{ f(a=1, 2) }}", "{}", "t: line 1: arguments out of order: first positions, then names, then *args and **kwargs");
+    fails("{{ 99999999999999999999 }}", "{}", "t: line 1: the integer is too large: 64 bits at most");
+}
+
+static void run_errors(void) {
+    fails("{{ raise_exception('no ' ~ 'good\n') }}", "{}", "t: line 1: no good\\n");
+    fails("{{ x.y }}", "{}", "t: line 1: 'x' is undefined");
+    fails("\n\n{{ x.y.z }}", "{\"x\": {}}", "t: line 3: 'dict object' has no attribute 'y'");
+    fails("{{ 'a' + 1 }}", "{}", "t: line 1: can only concatenate str (not \"int\") to str");
+    fails("{{ 'a' < 1 }}", "{}", "t: line 1: '<' not supported between instances of 'str' and 'int'");
+    fails("{{ [1].append(2) }}", "{}", "t: line 1: access to attribute 'append' of 'list' object is unsafe.");
+    fails("{{ x|tojson }}", "{}", "t: line 1: Object of type Undefined is not JSON serializable");
+    fails("{{ ([1]|map('string'))|length }}", "{}", "t: line 1: object of type 'generator' has no len()");
+    fails("{{ 5() }}", "{}", "t: line 1: 'int' object is not callable");
+    fails("{% for a in 5 %}{% endfor %}", "{}", "t: line 1: 'int' object is not iterable");
+    fails("{% set a, b = [1] %}", "{}", "t: line 1: not enough values to unpack (expected 2, got 1)");
+    fails("{{ 1 // 0 }}", "{}", "t: line 1: integer division or modulo by zero");
+    fails("{{ 9223372036854775807 + 1 }}", "{}", "t: line 1: the result does not fit an integer of 64 bits");
+    fails("{{ 'a'|replace('b') }}", "{}", "t: line 1: replace: the argument 'new' is missing");
+    fails("{{ [1]|join(sep='x') }}", "{}", "t: line 1: join: no argument is called 'sep'");
+    fails("{% set x = 1 %}{% set x.y = 1 %}", "{}", "t: line 1: cannot assign attribute on non-namespace object");
+    fails("{% macro m(a) %}{% endmacro %}\n{{ m(1, 2) }}", "{}", "t: line 2: macro 'm' takes not more than 1 argument(s)");
+}
+
+static void json_errors(void) {
+    fails("a", "", "vars: line 1: JSON: expected a value, found the end");
+    fails("a", "[]", "vars: must hold a JSON object with the template's variables");
+    fails("a", "{\"a\": 1,\n \"b\"}", "vars: line 2: JSON: expected a colon, found '}'");
+    fails("a", "{\"a\": \"\\x\"}", "vars: line 1: JSON: expected an escape, found 'x'");
+    fails("a", "{} {}", "vars: line 1: JSON: expected the end, found '{'");
+    fails("a", "{\"now\": \"2026-13-01\"}", "vars: \"now\" must be a date and time like \"2026-01-31T12:00:00\"");
+}
+
+/* text repeated n times behind head. */
+static char *many(const char *head, const char *text, int n) {
+    size_t a = strlen(head), b = strlen(text);
+    char *p = malloc(a + b * (size_t)n + 1);
+    memcpy(p, head, a + 1);
+    for (int i = 0; i < n; i++) memcpy(p + a + b * (size_t)i, text, b + 1);
+    return p;
+}
+
+static void limits(void) {
+    static const struct { const char *head, *text, *want; } deep[] = {
+        {"{{ ", "[", "t: line 1: brackets nested more than 200 deep"},
+        {"{{ ", "-", "t: line 1: nested more than 200 deep"},
+        {"{{ ", "not ", "t: line 1: nested more than 200 deep"},
+        {"{{ 1", " if 1 else 1", "t: line 1: nested more than 200 deep"},
+        {"", "{% if 1 %}", "t: line 1: nested more than 200 deep"},
+    };
+    for (size_t i = 0; i < sizeof deep / sizeof deep[0]; i++) {
+        char *text = many(deep[i].head, deep[i].text, 100000);
+        fails(text, "{}", deep[i].want);
+        free(text);
+    }
+    char *json = many("", "[", 100000);
+    fails("a", json, "vars: line 1: JSON: nested more than 200 deep");
+    free(json);
+    char *sum = many("{{ 1", "+1", 100000);
+    sum = realloc(sum, strlen(sum) + 4);
+    strcat(sum, " }}");
+    fails(sum, "{}", "t: line 1: nested too deeply: more than 1000 calls");
+    free(sum);
+    fails("{% macro m() %}{{ m() }}{% endmacro %}{{ m() }}", "{}", "t: line 1: nested too deeply: more than 1000 calls");
+    fails("{{ range(100001) }}", "{}", "t: line 1: Range too big. The sandbox blocks ranges larger than MAX_RANGE (100000).");
+    fails("{% for a in range(99999) %}{% for b in range(99999) %}{% endfor %}{% endfor %}", "{}",
+          "t: line 1: takes too long: more than 50000000 steps");
+    fails("{{ [0] * 1000000000 }}", "{}", "t: line 1: needs more than 256 MB of memory");
+    fails("{% set x %}{{ 'abcdefgh' * 5000000 }}{% endset %}{{ x }}{{ x }}", "{}", "t: line 1: writes more than 64 MB");
+    fails("{{ '%2000000d' % 1 }}", "{}", "t: line 1: a width or precision over 1000000");
+}
+
+/* Parts of templates put together at random, cut and damaged: any result, but no crash, and an error has a text. */
+static void damaged(void) {
+    static const char *const parts[] = {
+        "{{ ", " }}", "{% ", " %}", "{%- if x %}", "{% endif %}", "{% for a in x %}", "{% endfor %}", "{% else %}", "|", "'a%s'",
+        "\"{:>3}\"", "(", ")", "[", "]", "{", "}", ":", ",", ".", "x", "y", "a", "1", "-1", "0.5", "~", "+", "-", "*", "/", "%",
+        "==", "<", " in ", " is ", " not ", " and ", " if ", " else ", "upper", "join", "map('upper')", "tojson(indent=2)",
+        "sort", "list", "items()", ".format(x)", ".split(", "[::-1]", "[1:]", "loop.last", "{% set x = ", "{% macro m(a, b=1) %}",
+        "{% endmacro %}", "m(1)", "{% call m(2) %}", "{% endcall %}", "caller()", "namespace(a=1)", "range(3)", "batch(2)",
+        "{#", "#}", "{% raw %}", "{% endraw %}", "\n", "  ", "\xC3\xA9", "\xFF", "none", "true", "{% set x %}", "{% endset %}"};
+    const char *json = "{\"x\": [1, \"\\u00e9b\", {\"a\": null}, 2.5], \"y\": {\"k\": [true]}}";
+    tl_rng rng;
+    int fine = 0;
+    tl_rng_seed(&rng, 7);
+    for (int i = 0; i < 30000; i++) {
+        char text[1024] = "";
+        size_t n = 0, n_parts = 1 + tl_rng_next(&rng) % 20;
+        for (size_t k = 0; k < n_parts; k++) {
+            const char *p = parts[tl_rng_next(&rng) % (sizeof parts / sizeof parts[0])];
+            n += (size_t)snprintf(text + n, sizeof text - n, "%s", p);
+        }
+        if (i % 3 == 0) snprintf(text, sizeof text, "%s", renders[tl_rng_next(&rng) % (sizeof renders / sizeof renders[0])].text);
+        n = strlen(text);
+        if (n && i % 2) text[tl_rng_next(&rng) % n] = (char)(1 + tl_rng_next(&rng) % 255);
+        tl_error err = {0};
+        tl_buf out = {0};
+        int rc = render(text, json, &out, &err);
+        fine += rc == TL_OK;
+        CHECKF((rc == TL_OK) == (err.text[0] == 0), "%s", text);
+        tl_buf_free(&out);
+    }
+    CHECK(fine > 1000);
+}
+
+static void appends(void) {
+    tl_error err = {0};
+    tl_buf out = {0};
+    tl_tmpl *t = tl_tmpl_parse("t", "{{ a }}", 7, &err);
+    CHECK(t && tl_tmpl_render(t, "{\"a\": 1}", 8, "j", &out, &err) == TL_OK);
+    CHECK(t && tl_tmpl_render(t, "{\"a\": 2}", 8, "j", &out, &err) == TL_OK);
+    CHECK(out.n == 2 && memcmp(out.p, "12", 2) == 0);
+    CHECK(t && tl_tmpl_render(t, "{\"a\"", 4, "j", &out, NULL) == TL_E_FORMAT && out.n == 2);
+    CHECK(!tl_tmpl_parse("t", "{{", 2, NULL));
+    tl_tmpl_free(t);
+    tl_tmpl_free(NULL);
+    tl_buf_free(&out);
+}
+
+int main(void) {
+    RUN(as_jinja2);
+    RUN(syntax_errors);
+    RUN(run_errors);
+    RUN(json_errors);
+    RUN(limits);
+    RUN(damaged);
+    RUN(appends);
+    return tl_test_end();
+}
