@@ -233,6 +233,7 @@ tl_val tl_f_to_int(tl_tx *c, tl_val v, const tl_val *a, const tl_args *args) {
     if (base < 2 || base > 36) tl_x_fail(c, "int: the base must be from 2 to 36");
     if (v.kind == TL_UNDEF) tl_v_undef_fail(c, v);
     if (tl_v_has_int(v)) return tl_v_int(v.u.i);
+    if (v.kind == TL_BIG) return v;
     if (v.kind == TL_FLOAT) return float_to_int(v.u.f, &n) ? n : r;
     if (v.kind != TL_STR) return r;
     if (parse_number(c, v, (int)base, &n)) return n;
@@ -269,7 +270,7 @@ tl_val tl_f_round_to(tl_tx *c, tl_val v, const tl_val *a, const tl_args *args) {
     if (tl_v_is(method, "ceil")) return tl_v_float(ceil(f * scale) / scale);
     if (tl_v_is(method, "floor")) return tl_v_float(floor(f * scale) / scale);
     if (!tl_v_is(method, "common")) tl_x_fail(c, "method must be common, ceil or floor");
-    if (v.kind != TL_FLOAT && precision >= 0) return v;
+    if (v.kind != TL_FLOAT && precision >= 0) return tl_v_int(v.u.i);
     if (!isfinite(f)) return v;
     if (precision <= 0) {
         double down = pow(10, (double)-precision), r = nearbyint(f / down) * down;

@@ -249,13 +249,18 @@ static void put_formatted(tl_tx *c, tl_val v, tl_val text) {
         return;
     }
     spec s = parse_spec(c, text);
-    int is_int = tl_v_has_int(v) && !(v.kind == TL_BOOL && !s.type), is_num = is_int || v.kind == TL_FLOAT;
-    if (is_int && (!s.type || strchr("dxXobn", s.type))) {
+    int is_int = tl_v_has_int(v), is_num = is_int || v.kind == TL_FLOAT;
+    if (is_int && s.type == 'c') {
+        size_t mark = tl_x_mark(c);
+        tl_x_put_cp(c, v.u.i >= 0 && v.u.i < 0x110000 ? (int32_t)v.u.i : -1);
+        v = tl_x_take(c, mark);
+        put_text(c, &s, v, '<');
+    } else if (is_int && (!s.type || strchr("dxXobn", s.type))) {
         if (s.precision >= 0) tl_x_fail(c, "Precision not allowed in integer format specifier");
         put_int(c, &s, v.u.i);
     } else if (is_num && (!s.type || strchr("eEfFgG%", s.type))) {
         put_float(c, &s, tl_v_num(v));
-    } else if (v.kind == TL_STR || v.kind == TL_BOOL) {
+    } else if (v.kind == TL_STR) {
         if (s.type && s.type != 's') tl_x_fail(c, "Unknown format code '%c' for object of type '%s'", s.type, tl_v_type(v));
         if (s.align == '=') s.align = '<';
         put_text(c, &s, tl_v_plain(c, v), '<');

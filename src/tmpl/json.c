@@ -83,14 +83,21 @@ static tl_val read_number(reader *r) {
     size_t n = (size_t)(r->p - from);
     char buf[400];
     if (n == 0) bad(r, "a value");
+    const char *d = from + (*from == '-');
+    if (d == r->p || *d < '0' || *d > '9' || r->p[-1] < '0' || r->p[-1] > '9' || memchr(from + 1, '-', is_float ? 0 : n - 1)) {
+        r->p = from;
+        bad(r, "a number");
+    }
     if (n >= sizeof buf) tl_x_fail(r->c, "JSON: a number with more than %d digits", (int)sizeof buf - 1);
     memcpy(buf, from, n);
     buf[n] = 0;
     if (is_float) return tl_v_float(tl_read_float(buf, n));
     errno = 0;
     long long v = strtoll(buf, NULL, 10);
-    if (errno) tl_x_fail(r->c, "JSON: the integer %s does not fit 64 bits", buf);
-    return tl_v_int(v);
+    if (!errno) return tl_v_int(v);
+    tl_val big = tl_v_copy(r->c, buf, n);
+    big.kind = TL_BIG;
+    return big;
 }
 
 static int word(reader *r, const char *w) {
@@ -234,7 +241,7 @@ static void write_value(tl_tx *c, tl_val v, const tl_json_style *style, int leve
     tl_x_work(c, 1);
     if (v.kind == TL_STR) write_string(c, v, style->ascii);
     else if (v.kind == TL_DICT || v.kind == TL_LIST || v.kind == TL_TUPLE) write_members(c, v, style, level);
-    else if (v.kind == TL_NONE || tl_v_has_num(v)) write_plain(c, v);
+    else if (v.kind == TL_NONE || v.kind == TL_BIG || tl_v_has_num(v)) write_plain(c, v);
     else tl_x_fail(c, "Object of type %s is not JSON serializable", tl_v_type(v));
     tl_x_leave(c);
 }

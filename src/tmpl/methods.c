@@ -55,6 +55,17 @@ M(str_swapcase) { USES_NO_ARGS; return changed_case(c, v, 0); }
 
 /* ---- searching ---- */
 
+/* v from code point a[1] to a[2]; *from: the first, *none: begins behind the end, where not even "" is found. */
+static tl_val part_of(tl_tx *c, tl_val v, const tl_val *a, int64_t *from, int *none) {
+    *from = *none = 0;
+    if (a[1].kind == TL_MISSING) return v;
+    int64_t n = (int64_t)tl_str_len(c, v), start = a[1].kind == TL_NONE ? 0 : tl_arg_int(c, a[1], 0);
+    if (start < 0) start = start + n < 0 ? 0 : start + n;
+    *from = start;
+    *none = start > n;
+    return tl_x_slice(c, v, tl_v_int(start), a[2], tl_v_none());
+}
+
 /* Is one of the texts (or the text) in want at the beginning or the end of v? */
 static tl_val affix(tl_tx *c, tl_val v, tl_val want, int at_end) {
     if (want.kind == TL_TUPLE) {
@@ -67,8 +78,14 @@ static tl_val affix(tl_tx *c, tl_val v, tl_val want, int at_end) {
         tl_x_fail(c, "%s first arg must be str or a tuple of str, not %s", at_end ? "endswith" : "startswith", tl_v_type(want));
     return tl_v_bool(v.n >= want.n && memcmp(v.u.s + (at_end ? v.n - want.n : 0), want.u.s, want.n) == 0);
 }
-M(str_startswith) { (void)args; return affix(c, v, a[0], 0); }
-M(str_endswith) { (void)args; return affix(c, v, a[0], 1); }
+static tl_val affix_of_part(tl_tx *c, tl_val v, const tl_val *a, int at_end) {
+    int64_t from;
+    int none;
+    v = part_of(c, v, a, &from, &none);
+    return none ? tl_v_bool(0) : affix(c, v, a[0], at_end);
+}
+M(str_startswith) { (void)args; return affix_of_part(c, v, a, 0); }
+M(str_endswith) { (void)args; return affix_of_part(c, v, a, 1); }
 
 M(str_removeprefix) {
     (void)args;
@@ -84,11 +101,11 @@ M(str_removesuffix) {
 /* Code point where a[0] is, -1: nowhere. */
 static int64_t position(tl_tx *c, tl_val v, const tl_val *a, int from_end) {
     tl_val sub = tl_arg_str(c, a[0], "");
-    int64_t start = from_end ? 0 : tl_arg_int(c, a[1], 0);
-    if (start < 0) start += (int64_t)tl_str_len(c, v);
-    size_t from = start > 0 ? tl_str_offset(c, v, (size_t)start) : 0;
-    size_t at = from_end ? tl_str_rfind(c, v, sub, v.n) : tl_str_find(c, v, sub, from);
-    return at == SIZE_MAX ? -1 : (int64_t)tl_str_len(c, tl_str_sub(v, 0, at));
+    int64_t from;
+    int none;
+    v = part_of(c, v, a, &from, &none);
+    size_t at = none ? SIZE_MAX : from_end ? tl_str_rfind(c, v, sub, v.n) : tl_str_find(c, v, sub, 0);
+    return at == SIZE_MAX ? -1 : from + (int64_t)tl_str_len(c, tl_str_sub(v, 0, at));
 }
 static tl_val found(tl_tx *c, int64_t at) {
     if (at < 0) tl_x_fail(c, "substring not found");
@@ -103,6 +120,10 @@ M(str_count) {
     (void)args;
     tl_val sub = tl_arg_str(c, a[0], "");
     int64_t n = 0;
+    int none;
+    v = part_of(c, v, a, &n, &none);
+    n = 0;
+    if (none) return tl_v_int(0);
     if (sub.n == 0) return tl_v_int((int64_t)tl_str_len(c, v) + 1);
     for (size_t at = 0; (at = tl_str_find(c, v, sub, at)) != SIZE_MAX; at += sub.n) {
         tl_x_work(c, 1);
@@ -254,8 +275,11 @@ M(seq_count) {
 }
 M(seq_index) {
     (void)args;
-    for (size_t i = 0; i < v.u.list->n; i++)
-        if (tl_v_equal(c, v.u.list->v[i], a[0])) return tl_v_int((int64_t)i);
+    int64_t n = (int64_t)v.u.list->n, from = tl_arg_int(c, a[1], 0), to = tl_arg_int(c, a[2], n);
+    if (from < 0) from = from + n < 0 ? 0 : from + n;
+    if (to < 0) to += n;
+    for (int64_t i = from; i < to && i < n; i++)
+        if (tl_v_equal(c, v.u.list->v[i], a[0])) return tl_v_int(i);
     tl_x_fail(c, "the value is not in the %s", tl_v_type(v));
 }
 

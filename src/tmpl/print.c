@@ -125,6 +125,7 @@ void tl_v_write_repr(tl_tx *c, tl_val v) {
     case TL_NONE: tl_x_puts(c, "None"); break;
     case TL_BOOL: tl_x_puts(c, v.u.i ? "True" : "False"); break;
     case TL_INT: case TL_FLOAT: write_number(c, v); break;
+    case TL_BIG: tl_x_put(c, v.u.s, v.n); break;
     case TL_STR:
         if (v.sub) tl_x_puts(c, "Markup(");
         write_repr_str(c, v);

@@ -7,9 +7,10 @@
  * Statements: for (else, if, recursive, loop.*), if/elif/else, set (also blocks, several targets, namespaces), macro,
  * call/caller, filter, with, block (rendered in place), print, generation (transparent), break, continue, raw,
  * comments, whitespace control. Not there: include, import, extends, autoescape, do.
- * Expressions: all of them; integers have 64 bits, and overflow is an error. Filters, tests, methods and functions are
- * the rows of filters.def, tests.def, methods.def and globals.def. Strings are code points; upper and lower case
- * follow Unicode's one-to-one mappings.
+ * Expressions: all of them; integers have 64 bits, and overflow is an error (longer ones of the JSON are kept, without
+ * arithmetic). Filters, tests, methods and functions are the rows of filters.def, tests.def, methods.def and
+ * globals.def; of Jinja2's filters filesizeformat, pprint, random, striptags, urlize, wordwrap and xmlattr are not
+ * there. Strings are code points; upper and lower case follow Unicode's one-to-one mappings.
  *
  * A template is immutable after parsing, and any number of threads may render it at the same time. Templates come from
  * downloaded files and are not trusted: every rendering has limits on steps, nesting, memory and output, and nothing a

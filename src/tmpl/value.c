@@ -53,7 +53,7 @@ tl_val tl_v_dict(tl_tx *c) { return (tl_val){.kind = TL_DICT, .u.dict = tl_x_all
 
 const char *tl_v_type(tl_val v) {
     static const char *const names[TL_N_KINDS] = {
-        "missing", "Undefined", "NoneType", "bool", "int", "float", "str", "list", "tuple", "dict", "dict_keys",
+        "missing", "Undefined", "NoneType", "bool", "int", "float", "int", "str", "list", "tuple", "dict", "dict_keys",
         "dict_values", "dict_items", "range", "generator", "Namespace", "LoopContext", "function", "Macro", "Cycler",
         "Joiner"};
     if (v.kind == TL_STR && v.sub) return "Markup";
@@ -113,7 +113,7 @@ int tl_v_same(tl_val a, tl_val b) {
     switch (a.kind) {
     case TL_UNDEF: case TL_NONE: return 1;
     case TL_FLOAT: return a.u.f == b.u.f;
-    case TL_STR: return a.n == b.n && (a.u.s == b.u.s || memcmp(a.u.s, b.u.s, a.n) == 0);
+    case TL_STR: case TL_BIG: return a.n == b.n && (a.u.s == b.u.s || memcmp(a.u.s, b.u.s, a.n) == 0);
     case TL_FUNC: return a.u.func->b == b.u.func->b && a.u.func == b.u.func;
     default: return a.u.i == b.u.i;
     }

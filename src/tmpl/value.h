@@ -15,7 +15,9 @@
 
 enum tl_kind {
     TL_MISSING,              /* an argument that was not given; never seen by templates */
-    TL_UNDEF, TL_NONE, TL_BOOL, TL_INT, TL_FLOAT, TL_STR, TL_LIST, TL_TUPLE, TL_DICT,
+    TL_UNDEF, TL_NONE, TL_BOOL, TL_INT, TL_FLOAT,
+    TL_BIG,                  /* an integer over 64 bits in the JSON: its digits, no arithmetic */
+    TL_STR, TL_LIST, TL_TUPLE, TL_DICT,
     TL_KEYS, TL_VALUES, TL_ITEMS,      /* views of a dict */
     TL_RANGE, TL_GEN, TL_NS, TL_LOOP, TL_FUNC, TL_MACRO, TL_CYCLER, TL_JOINER,
     TL_N_KINDS
@@ -27,7 +29,7 @@ enum { TL_UNDEF_TEXT, TL_UNDEF_NAME, TL_UNDEF_ATTR };
 typedef struct tl_val {
     uint8_t kind;
     uint8_t sub;             /* TL_STR: 1 if safe (Markup); TL_UNDEF: see above */
-    uint32_t n;              /* TL_STR, TL_UNDEF: bytes of u.s */
+    uint32_t n;              /* TL_STR, TL_BIG, TL_UNDEF: bytes of u.s */
     union {
         int64_t i;           /* TL_INT, TL_BOOL */
         double f;
