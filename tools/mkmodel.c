@@ -42,7 +42,7 @@ static const struct arch { const char *name, *pre; int has; double rope_base; } 
 };
 
 typedef struct config {
-    const char *arch_name, *type_name;
+    const char *arch_name, *type_name, *chat;
     int64_t layers, embd, heads, kv_heads, head_dim, ff, vocab, ctx, seed, split, experts;
     int tied;
     tl_opt_list keys, without, halved;
@@ -66,6 +66,7 @@ static const tl_opt options[] = {
     {"--split", "N", TL_OPT_INT, offsetof(config, split), 1, 99, "parts of a split model; default 1: one file"},
     {"--key", "NAME=X", TL_OPT_LIST, offsetof(config, keys), 0, 0,
      "add the key <arch>.NAME: f32 if X has a point, bool if true or false, str if it begins with a letter, else u32"},
+    {"--chat-template", "TEXT", TL_OPT_STR, offsetof(config, chat), 0, 0, "add it as tokenizer.chat_template"},
     {"--without", "TENSOR", TL_OPT_LIST, offsetof(config, without), 0, 0, "leave out a tensor"},
     {"--halved", "TENSOR", TL_OPT_LIST, offsetof(config, halved), 0, 0, "half the rows (a vector: values) of a tensor"},
     {"--tied", NULL, TL_OPT_FLAG, offsetof(config, tied), 0, 0, "no output.weight (some architectures never have one)"},
@@ -354,6 +355,7 @@ static void put_arch(tl_gguf_writer *w, const config *c) {
     tl_gguf_put_str(w, "general.architecture", c->arch->name);
     tl_gguf_put_str(w, "general.type", "model");
     tl_gguf_put_str(w, "general.name", "tiny random model");
+    if (c->chat) tl_gguf_put_str(w, "tokenizer.chat_template", c->chat);
     tl_gguf_put_u32(w, KEY("block_count"), (uint32_t)c->layers);
     tl_gguf_put_u32(w, KEY("context_length"), (uint32_t)c->ctx);
     tl_gguf_put_u32(w, KEY("embedding_length"), (uint32_t)c->embd);

@@ -6,22 +6,26 @@
 #include <string.h>
 #include <unistd.h>
 #include "base/stops.h"
+#include "cmd/cmd_chat.h"
 #include "cmd/cmd_model.h"
 #include "cmd/cmd_sampling.h"
 
 typedef struct run_args {
     tl_model_args model;
     tl_sampling_args sampling;
-    const char *prompt, *file;
+    const char *prompt, *file, *system;
     int64_t n, ctx;
     tl_opt_list stop;
-    int special, no_bos, quiet, json;
+    int chat, special, no_bos, quiet, json;
 } run_args;
 
 #define AT(member) offsetof(run_args, member)
 static const tl_opt options[] = {
     {"-p,--prompt", "TEXT", TL_OPT_STR, AT(prompt), 0, 0, "the text to continue"},
     {"-f,--file", "FILE", TL_OPT_STR, AT(file), 0, 0, "read it from FILE (-: standard input, also the default)"},
+    {"--chat", NULL, TL_OPT_FLAG, AT(chat), 0, 0,
+     "the text is a question: put it into the form of the model's chat template (implies --special)"},
+    {"--system", "TEXT", TL_OPT_STR, AT(system), 0, 0, "with --chat: a system message before the question"},
     {"-n,--n-predict", "N", TL_OPT_INT, AT(n), -1, INT32_MAX,
      "at most N tokens; -1: until the context is full; default 256"},
     {"-c,--ctx", "N", TL_OPT_INT, AT(ctx), 1, INT32_MAX,
@@ -75,7 +79,7 @@ static char *read_prompt(const run_args *a, size_t *n, tl_error *err) {
 }
 
 static int tokenize_prompt(run *r, const char *text, size_t len, tl_error *err) {
-    int flags = (r->a.no_bos ? 0 : TL_ADD_BOS) | (r->a.special ? TL_PARSE_SPECIAL : 0);
+    int flags = (r->a.no_bos ? 0 : TL_ADD_BOS) | (r->a.special || r->a.chat ? TL_PARSE_SPECIAL : 0);
     int n = tl_tokenize(r->m, text, len, flags, NULL, 0, err);
     if (n < 0) return n;
     if (n == 0 && len > 0)
@@ -253,6 +257,7 @@ static int print_json(run *r, tl_error *err) {
 
 static int check_args(const run_args *a, tl_error *err) {
     if (a->prompt && a->file) return tl_fail(err, TL_E_ARGUMENT, "run: -p and -f cannot be given together");
+    if (a->system && !a->chat) return tl_fail(err, TL_E_ARGUMENT, "run: --system needs --chat");
     for (int i = 0; i < a->stop.n; i++)
         if (!a->stop.v[i][0]) return tl_fail(err, TL_E_ARGUMENT, "run: --stop: the text is empty");
     int kv = tl_cmd_kv(&a->model, err);
@@ -268,7 +273,12 @@ static int open_all(run *r, const char *path, tl_error *err) {
     double start = tl_now();
     r->m = tl_cmd_open(&r->a.model, path, 0, err);
     r->load = tl_now() - start;
-    rc = r->m ? tokenize_prompt(r, text, len, err) : err->code;
+    if (r->m && r->a.chat) {
+        char *question = text;
+        text = tl_cmd_chat_prompt(path, r->m, r->a.system, question, len, &len, err);
+        tl_free(question);
+    }
+    rc = r->m && text ? tokenize_prompt(r, text, len, err) : err->code;
     tl_free(text);
     if (rc != TL_OK) return rc;
     r->s = tl_cmd_session(&r->a.model, r->m, (int)r->a.ctx, 0, err);
@@ -311,6 +321,7 @@ const tl_cmd tl_cmd_run = {
     "continues a text",
     "MODEL [-p TEXT | -f FILE] [options]",
     "  tinyllm run model.gguf -p \"Once upon a time\" -n 64\n"
+    "  tinyllm run model.gguf --chat -p \"Why is the sky blue?\"\n"
     "  tinyllm run model.gguf --temp 0 --quiet < question.txt > answer.txt\n"
     "  tinyllm run model.gguf -p \"1, 2, 3,\" --stop 10 --json\n"
     "\n"

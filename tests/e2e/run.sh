@@ -57,6 +57,25 @@ check pre_tokenizer_warning_stays eval 'exits 0 && err_has "# warning: " && err_
 run run "$m" -p "the end" -n 0
 check zero_tokens eval 'exits 0 && silent out && err_has "decode 0 tok"'
 
+# ---- chat templates
+chat='{% for m in messages %}<|im_start|>{{ m.role }}: {{ m.content }}{{ eos_token }}{% endfor %}{% if add_generation_prompt %}<|bos|>{% endif %}'
+mkmodel "$tmp/chat.gguf" --layers 2 --embd 64 --heads 4 --kv-heads 2 --chat-template "$chat"
+run run "$tmp/chat.gguf" --special -p "<|im_start|>user: the end<|eos|><|bos|>" -n 8 --temp 0 --ignore-eos --json
+prompt_tokens=$(json prompt_tokens) chat_text=$(json text)
+run run "$tmp/chat.gguf" --chat -p "the end" -n 8 --temp 0 --ignore-eos --json
+check chat eval 'exits 0 && json_is prompt_tokens "$prompt_tokens" && json_is text "$chat_text"'
+run run "$tmp/chat.gguf" --special -p "<|im_start|>system: be<|eos|><|im_start|>user: the end<|eos|><|bos|>" -n 1 --json
+prompt_tokens=$(json prompt_tokens)
+run run "$tmp/chat.gguf" --chat --system be -p "the end" -n 1 --json
+check chat_system json_is prompt_tokens "$prompt_tokens"
+run run "$m" --chat -p x
+check chat_without_template refused 1 tokenizer.chat_template
+run run "$m" --system x -p x
+check system_without_chat refused 2 --chat
+mkmodel "$tmp/chat.gguf" --layers 1 --embd 64 --chat-template "{{ raise_exception('never') }}"
+run run "$tmp/chat.gguf" --chat -p x
+check chat_refused refused 1 "tokenizer.chat_template: line 1: never"
+
 # ---- how a text ends
 size=$(wc -c <"$all")
 stop=$(dd if="$all" bs=1 skip=$((size / 2)) count=200 2>/dev/null | LC_ALL=C tr -c 'a-zA-Z0-9 ' '\n' | grep -m 1 '[a-zA-Z0-9]')
