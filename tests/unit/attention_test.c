@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT
  * What attention asks for ahead: always memory of held pages of its layer, and what is walked next. A stand-in for the
- * kernel notes the pages it gets; what comes out of attention is engine_test.c's matter. */
+ * kernel notes the pages it gets; what comes out of attention is engine_test.c's matter, but for sinks. */
 #include "test.h"
 #include "compute/compute.h"
 
+#include <math.h>
 #include <pthread.h>
 
 enum { SEQS = 3, CTX = 768, LAYERS = 2, LAYER = 1, HEADS = 2, GROUP = 2, MAX_PLACES = LAYERS * SEQS * (CTX / TL_KV_PAGE) * HEADS };
@@ -101,7 +102,41 @@ static void all_that_comes(void) {
     }
 }
 
+/* Scores of 0 and values of 1: a head gets n / (n + exp(sink)), whether chunks are shared by threads or not. */
+static void sinks_take_their_part(void) {
+    enum { HD = 16, N = 600 };
+    static const float sinks[HEADS * GROUP] = {0, 7, -2, 200};
+    static const tl_span span = {0, 1, 0, N - 1};
+    static float q[HEADS * GROUP * HD], out[HEADS * GROUP * HD];
+    float zeros[HD] = {0}, ones[HD];
+    for (int d = 0; d < HD; d++) ones[d] = 1;
+    for (int threads = 1; threads <= 5; threads += 4) {
+        tl_error err = {0};
+        job j = {.a = {.kv = &kv, .n_heads = HEADS * GROUP, .head_dim = HD, .spans = &span, .n_spans = 1, .q = q, .out = out,
+                       .q_stride = HEADS * GROUP * HD, .out_stride = HEADS * GROUP * HD, .sinks = sinks}};
+        tl_kernels_init(&j.k, 0);
+        j.pool = tl_pool_new(threads, &err);
+        CHECK(j.pool && tl_kv_init(&kv, &j.k.kv[TL_KV_F32], 1, HEADS, HD, 1, CTX, &err) == TL_OK);
+        tl_kv_reserve(&kv, 0, N);
+        for (int i = 0; i < N * HEADS; i++) {
+            uint8_t *k = tl_kv_k(&kv, 0, 0, i % HEADS, i / HEADS / TL_KV_PAGE);
+            kv.ops->put_k(k, zeros, HD, i / HEADS % TL_KV_PAGE);
+            kv.ops->put_v(tl_kv_v(&kv, k), ones, HD, i / HEADS % TL_KV_PAGE);
+        }
+        j.a.partial = calloc(tl_attention_partial(threads, GROUP, HD, CTX), sizeof *j.a.partial);
+        tl_pool_run(j.pool, run, &j);
+        for (int i = 0; i < HEADS * GROUP * HD; i++) {
+            const double want = N / (N + exp(sinks[i / HD]));
+            CHECKF(fabs(out[i] - want) < 1e-5 * want + 1e-30, "%d threads, head %d: %g, want %g", threads, i / HD, out[i], want);
+        }
+        tl_pool_free(j.pool);
+        tl_kv_done(&kv);
+        free(j.a.partial);
+    }
+}
+
 int main(void) {
+    RUN(sinks_take_their_part);
     RUN(only_what_is_held);
     RUN(all_that_comes);
     return tl_test_end();
