@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * The forward pass: one function for prefill and decode, all architectures, all types. Every thread walks all steps;
- * barriers stand only where a step reads what other threads wrote. Six per layer (two more with post-norms):
+ * barriers stand only where a step reads what other threads wrote. Six per layer (two more with post-norms, one more with
+ * norms over all heads; with experts, see experts.c):
  *   q,k,v products | norm, rope, cache | attention | output product | gate, up products | down product |
  * One row normalises and quantizes redundantly on each thread instead of meeting at a barrier (compute/matmul.c). */
 #include "engine/session.h"
