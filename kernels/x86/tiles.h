@@ -5,7 +5,8 @@
  * 16 tokens of 32 bytes, is a first operand as it lies. So one instruction makes the 256 integer sums of a block. They can
  * leave the tile through memory only; scaling and adding them is what panel.h does, in the same order: same bits.
  *
- * Kinds with a scale for every 16 keep the vectors: two tiles to store for one take longer (measured).
+ * Kinds with a scale for every 16 keep the vectors: they would have two tiles to store, and types of such a kind that have
+ * a packed form are summed as whole.h does.
  * Codes are signed, without the offset that vpdpbusd asks for. */
 #ifndef AMX
 #define AMX 0

@@ -4,6 +4,7 @@
 #include <string.h>
 #include "cmd/cmd_chat.h"
 #include "gguf/gguf.h"
+#include "model/model.h"
 #include "tmpl/tmpl.h"
 
 static void add_message(tl_json *j, const char *role, const char *text, size_t len) {
@@ -42,14 +43,12 @@ char *tl_cmd_chat_prompt(const char *path, const tl_model *m, const char *system
                          tl_error *err) {
     tl_slice source = {0};
     tl_buf out = {0};
-    tl_gguf *g = tl_gguf_open(path, TL_GGUF_SINGLE, err);
-    int found = g ? tl_gguf_str(g, "tokenizer.chat_template", &source, err) : -1;
+    int found = tl_gguf_str(m->gguf, "tokenizer.chat_template", &source, err);
     if (found == 0)
         tl_fail(err, TL_E_UNSUPPORTED, "%s: has no tokenizer.chat_template, so --chat cannot know the model's form", path);
     tl_tmpl *t = found > 0 ? tl_tmpl_parse("tokenizer.chat_template", source.p, source.n, err) : NULL;
     if (t && render(t, m, system, text, len, &out, err) == TL_OK && !out.p) tl_buf_str(&out, "");
     tl_tmpl_free(t);
-    tl_gguf_free(g);
     if (out.failed) tl_fail(err, TL_E_MEMORY, "out of memory for the prompt");
     if (err->code) tl_buf_free(&out);
     *n = out.n;

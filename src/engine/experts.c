@@ -33,9 +33,11 @@ static void route(struct tl_session *s, tl_team *t, const tl_layer *l) {
     tl_prepare prep = {.src = s->w.x, .stride = d, .n = s->n, .k = (int)d, .norm = &l->ffn_norm,
                        .forms = tl_weight_forms(w, 2), .shared = s->w.acts};
     tl_acts a = tl_acts_prepare(t, &prep);
+    tl_mark(s, t, TL_OP_PREPARE);
     tl_product p[] = {{&l->router, l->router_bias, s->w.share, width, 0}, {&l->shared_router, NULL, s->w.share + hp->n_experts, width, 0}};
     tl_matmul(t, &a, p, l->shared_router.gemm ? 2 : 1);
     tl_pool_barrier(t->pool);
+    tl_mark(s, t, TL_OP_GATE_UP);
     int begin, end;
     tl_split(s->n, 1, t->thread, t->n_threads, &begin, &end);
     for (int i = begin; i < end; i++) {
