@@ -72,7 +72,7 @@ const char *tl_version(void);
 
 typedef struct tl_model tl_model;
 
-/* Called between steps of long work with the share done, 0..1; returning nonzero cancels with TL_E_CANCELLED. */
+/* Called between steps of long work with the fraction done, 0..1; returning nonzero cancels with TL_E_CANCELLED. */
 typedef int tl_progress_fn(void *user, double done);
 
 typedef struct tl_model_options {
@@ -150,7 +150,7 @@ enum { TL_KV_TYPE_F16, TL_KV_TYPE_F32, TL_KV_TYPE_Q8_0, TL_KV_TYPE_Q4_0 };
 typedef struct tl_session_options {
     int n_ctx;               /* positions per sequence; 0: the model's trained context, at most 4096 */
     int n_seq;               /* sequences 0..n_seq-1; 0: 1 */
-    int n_batch;             /* most rows computed at once; longer input is cut into pieces of this size; 0: 512 */
+    int n_batch;             /* most rows computed at once; longer input is cut into slices of this size; 0: 512 */
     int n_threads;           /* 0: as many as are useful (affinity mask, cgroup quota). More are slower; those beyond
                                 four times as many are not started (tl_session_threads tells how many are) */
     int kv_type;             /* TL_KV_TYPE_* */
@@ -169,7 +169,7 @@ typedef struct tl_batch {
     const int32_t *pos;      /* [n]; NULL: each continues its sequence */
     const uint8_t *want;     /* [n], nonzero: logits of this row are wanted; NULL: of the last row only */
 } tl_batch;
-/* Computes a batch. On any error nothing is added to any sequence, except that TL_E_CANCELLED keeps whole pieces. */
+/* Computes a batch. On any error nothing is added to any sequence, except that TL_E_CANCELLED keeps whole slices. */
 int tl_session_eval(tl_session *s, const tl_batch *batch, tl_error *err);
 /* The same for n tokens of sequence 0, logits of the last. */
 int tl_session_append(tl_session *s, const int32_t *ids, int n, tl_error *err);

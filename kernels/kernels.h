@@ -203,7 +203,7 @@ typedef struct tl_kernels {
     void (*silu_mul)(float *y, const float *u, int n);           /* y = y * sigmoid(y) * u */
     void (*gelu_mul)(float *y, const float *u, int n);           /* y = gelu(y) * u, tanh form, float32 throughout */
     /* y = z * sigmoid(1.702 z) * (v + 1), z = min(y, 7), v = u within +-7 (gpt-oss) */
-    void (*clamped_mul)(float *y, const float *u, int n);
+    void (*swiglu_oai)(float *y, const float *u, int n);
     void (*gelu)(float *y, int n);                               /* y = gelu(y), the same form */
     void (*gelu_erf)(float *y, int n);                           /* y = y / 2 * (1 + erf(y / sqrt(2))) */
     /* Rotates the first n_rot values of x in place; cs [n_rot] = cos, sin of pair 0, cos, sin of pair 1, ... */

@@ -333,7 +333,7 @@ void tl_scalar_fill_vec(tl_kernels *k) {
     k->scale = scale_scalar;
     k->silu_mul = silu_mul_scalar;
     k->gelu_mul = gelu_mul_scalar;
-    k->clamped_mul = clamped_mul_scalar;
+    k->swiglu_oai = clamped_mul_scalar;
     k->gelu = gelu_scalar;
     k->gelu_erf = gelu_erf_scalar;
     k->rope = rope_scalar;

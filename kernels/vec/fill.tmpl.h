@@ -29,7 +29,7 @@ void FILL(LEVEL)(tl_kernels *k) {
     k->scale = FN(scale);
     k->silu_mul = FN(silu_mul);
     k->gelu_mul = FN(gelu_mul);
-    k->clamped_mul = FN(clamped_mul);
+    k->swiglu_oai = FN(swiglu_oai);
     k->gelu = FN(gelu);
     k->gelu_erf = FN(gelu_erf);
     k->rope = FN(rope);

@@ -93,7 +93,7 @@ INLINE vf clamped_gate(vf y) {
     return times_sigmoid(y, set1(1.702f) * y);
 }
 
-static void FN(clamped_mul)(float *y, const float *x, int n) {
+static void FN(swiglu_oai)(float *y, const float *x, int n) {
     FOR_EACH(clamped_gate(Y) * (vmin(set1(7), vmax(set1(-7), X)) + set1(1)));
 }
 

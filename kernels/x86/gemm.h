@@ -3,7 +3,7 @@
  * gemm.h: all matrix products of one x86 level; a level's gemm.c sets the parameters and includes this once.
  *   LEVEL  name of the level;  ROWS, VNNI  as in simd.h;  AMX  as in tiles.h
  *
- * Weights are packed by groups of ROWS rows, a lane of a vector for each (planes.h, legacy.h, kquants.h, tables.h). Few
+ * Weights are packed by groups of ROWS rows, a lane of a vector for each (planes.h, blocks32.h, kquants.h, tables.h). Few
  * tokens are multiplied straight from the packed form (type.tmpl.h), many through panels (panel.h). Types without a
  * packed form are expanded from the file's rows (generic.h). An output is the same sequence of float operations on every
  * path: add_block in panel.h. A new type is a section in one of the three and a row at the end of this file. Plain
@@ -50,9 +50,9 @@ PANEL(1, 1, 4)
 #endif
 
 #if AMX
-#include "x86/whole.h"
+#include "x86/q8k.h"
 #endif
-#include "x86/legacy.h"
+#include "x86/blocks32.h"
 #include "x86/kquants.h"
 #include "x86/tables.h"
 #include "x86/floats.h"

@@ -6,7 +6,7 @@
  * leave the tile through memory only; scaling and adding them is what panel.h does, in the same order: same bits.
  *
  * Kinds with a scale for every 16 keep the vectors: they would have two tiles to store, and types of such a kind that have
- * a packed form are summed as whole.h does.
+ * a packed form are summed as q8k.h does.
  * Codes are signed, without the offset that vpdpbusd asks for. */
 #ifndef AMX
 #define AMX 0

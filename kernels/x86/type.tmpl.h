@@ -10,9 +10,9 @@
  *   ZERO        code that stands for 0 (only with MIN 0)
  *   HALF, MIN   as in panel.h
  *   BITS        as in simd.h: 4, 5, 6 or 8
- *   PLANES      with ELEMS 256, as in whole.h
+ *   PLANES      with ELEMS 256, as in q8k.h
  *   PANEL_FROM  tokens from which expanding a panel beats unpacking for every 4 tokens (measured)
- * How products are summed is in each32.tmpl.h and whole.tmpl.h; both define ACT, PANELS_START, PANEL_BYTES, RUN_PANELS and
+ * How products are summed is in q8.tmpl.h and q8k.tmpl.h; both define ACT, PANELS_START, PANEL_BYTES, RUN_PANELS and
  * FILL_TERMS. */
 
 #define PACKED (ROWS * BYTES)
@@ -34,9 +34,9 @@ static void FN(pack, TYPE)(const void *src, size_t src_stride, int n, int k, voi
 }
 
 #if AMX && ELEMS == 256
-#include "x86/whole.tmpl.h"
+#include "x86/q8k.tmpl.h"
 #else
-#include "x86/each32.tmpl.h"
+#include "x86/q8.tmpl.h"
 #endif
 enum { FN(act, TYPE) = ACT };
 

@@ -11,13 +11,13 @@ static void add_weight(tl_cost *c, const tl_weight *w, double rows) {
     c->macs += rows * w->rows * w->cols;
 }
 
-/* share: of tokens that choose the expert, each independently. It is read unless none does. */
-static void add_expert(tl_cost *cost, const tl_expert *e, double rows, double share) {
+/* fraction: of tokens that choose the expert, each independently. It is read unless none does. */
+static void add_expert(tl_cost *cost, const tl_expert *e, double rows, double fraction) {
     tl_cost in = {0}, out = {0};
-    double read = 1 - pow(1 - share, rows);
-    add_weight(&in, &e->gate, rows * share);
-    add_weight(&in, &e->up, rows * share);
-    add_weight(&out, &e->down, rows * share);
+    double read = 1 - pow(1 - fraction, rows);
+    add_weight(&in, &e->gate, rows * fraction);
+    add_weight(&in, &e->up, rows * fraction);
+    add_weight(&out, &e->down, rows * fraction);
     cost[TL_OP_GATE_UP].bytes += read * in.bytes;
     cost[TL_OP_GATE_UP].macs += in.macs;
     cost[TL_OP_DOWN].bytes += read * out.bytes;
@@ -67,8 +67,8 @@ tl_cost tl_cost_sum(const tl_cost *cost) {
 
 double tl_cost_kv_bytes(const tl_session *s) { return (double)s->kv.head_bytes / TL_KV_PAGE; }
 
-static void add_macs(void *arg, tl_weight *w, double share) {
-    ((double *)arg)[w->gemm->act] += share * w->rows * w->cols;
+static void add_macs(void *arg, tl_weight *w, double fraction) {
+    ((double *)arg)[w->gemm->act] += fraction * w->rows * w->cols;
 }
 
 int tl_cost_peak(const tl_model *m) {

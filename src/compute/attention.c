@@ -58,7 +58,7 @@ typedef struct unit {
     int32_t *lo, *hi;
 } unit;
 
-static unit unit_of(const tl_team *t, const tl_attention *a, int index) {
+static unit unit_of(const tl_worker *t, const tl_attention *a, int index) {
     int n_kv = a->kv->n_heads;
     const tl_span *span = &a->spans[index / n_kv];
     unit u = {.a = a, .span = span, .head = index % n_kv, .group = a->n_heads / n_kv, .index = index};
@@ -140,15 +140,15 @@ static void unit_finish(const tl_kernels *k, const unit *u, state st) {
     }
 }
 
-static stretch whole_stretch(tl_team *t, const tl_attention *a, int units, int i) {
+static stretch whole_stretch(tl_worker *t, const tl_attention *a, int units, int i) {
     if (i >= units) return (stretch){.last = -1};
     unit u = unit_of(t, a, i);
     return stretch_of(&u, u.begin, u.end);
 }
 
 /* Units are claimed one ahead, so that the first pages of the next are on their way when it begins. */
-static void run_whole(tl_team *t, const tl_attention *a, int units) {
-    int slot = tl_team_counter(t);
+static void run_whole(tl_worker *t, const tl_attention *a, int units) {
+    int slot = tl_worker_counter(t);
     for (int i = tl_pool_next(t->pool, slot), next; i < units; i = next) {
         next = tl_pool_next(t->pool, slot);
         unit u = unit_of(t, a, i);
@@ -172,7 +172,7 @@ static state partial_of(const unit *u, int c) {
 }
 
 /* The n-th chunk of all units' chunks: a unit with that chunk; past the last: index units and nothing to walk. */
-static unit chunk_unit(tl_team *t, const tl_attention *a, int units, int n) {
+static unit chunk_unit(tl_worker *t, const tl_attention *a, int units, int n) {
     for (int i = 0; i < units; i++) {
         unit u = unit_of(t, a, i);
         int first = u.begin / TL_ATTN_CHUNK, chunks = chunks_of(u.end) - first;
@@ -186,8 +186,8 @@ static unit chunk_unit(tl_team *t, const tl_attention *a, int units, int n) {
     return (unit){.index = units, .now.last = -1};
 }
 
-static void run_split(tl_team *t, const tl_attention *a, int units) {
-    int slot = tl_team_counter(t);
+static void run_split(tl_worker *t, const tl_attention *a, int units) {
+    int slot = tl_worker_counter(t);
     unit now = chunk_unit(t, a, units, tl_pool_next(t->pool, slot));
     while (now.index < units) {
         unit next = chunk_unit(t, a, units, tl_pool_next(t->pool, slot));
@@ -207,7 +207,7 @@ static void run_split(tl_team *t, const tl_attention *a, int units) {
     }
 }
 
-void tl_attention_run(tl_team *t, const tl_attention *a) {
+void tl_attention_run(tl_worker *t, const tl_attention *a) {
     int units = a->n_spans * a->kv->n_heads, longest = 0;
     for (int i = 0; i < a->n_spans; i++) {
         int end = a->spans[i].pos + a->spans[i].n;

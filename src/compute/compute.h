@@ -2,8 +2,8 @@
  *
  * compute.h: model arithmetic on many threads; the only callers of the kernel table's products.
  *
- * All functions that take a tl_team are called by every thread of the pool at the same point with the same arguments
- * (their own team apart), like barriers: each computes its share. None of them ends with a barrier: the caller places
+ * All functions that take a tl_worker are called by every thread of the pool at the same point with the same arguments
+ * (their own worker apart), like barriers: each computes its share. None of them ends with a barrier: the caller places
  * tl_pool_barrier where results of other threads are needed. Which thread computes what never changes a result's bits. */
 #ifndef TL_COMPUTE_H
 #define TL_COMPUTE_H
@@ -30,7 +30,7 @@ typedef struct tl_weight {
 } tl_weight;
 
 /* One thread of a run. Buffers are the thread's own, 64-byte aligned. */
-typedef struct tl_team {
+typedef struct tl_worker {
     tl_pool *pool;
     const tl_kernels *k;
     int thread, n_threads;
@@ -41,13 +41,13 @@ typedef struct tl_team {
     void *own[TL_N_ACTS];     /* one token of activations in each form the model wants, largest cols */
     float *up;                /* [tl_up_floats()] second operand of a gated product */
     float *attn;              /* tl_attention_scratch() floats */
-} tl_team;
+} tl_worker;
 
 #define TL_CLAIM_ROWS 32      /* rows a thread claims at a time when several tokens are computed */
 
 /* Work counter (tl_pool_next) of the next step. The counter two steps on is rewound here: its last use lies two steps
  * back, and steps are separated by barriers, so none is being claimed from. */
-int tl_team_counter(tl_team *t);
+int tl_worker_counter(tl_worker *t);
 
 /* Activations in the forms (bit 1 << TL_ACT_*) that some products need. */
 typedef struct tl_acts { void *const *form; int n, k; } tl_acts;   /* form [TL_N_ACTS] */
@@ -74,7 +74,7 @@ typedef struct tl_prepare {
     unsigned forms;
     void *const *shared;      /* [TL_N_ACTS], those of forms */
 } tl_prepare;
-tl_acts tl_acts_prepare(tl_team *t, const tl_prepare *p);
+tl_acts tl_acts_prepare(tl_worker *t, const tl_prepare *p);
 
 /* y[t][r] (+)= W x_t + bias for several matrices that share their activations; their rows are split as one range. */
 typedef struct tl_product {
@@ -84,7 +84,7 @@ typedef struct tl_product {
     size_t stride;
     int add;
 } tl_product;
-void tl_matmul(tl_team *t, const tl_acts *x, const tl_product *p, int n_products);
+void tl_matmul(tl_worker *t, const tl_acts *x, const tl_product *p, int n_products);
 
 /* y[t][r] = act(gate x_t + bias)[r] * (up x_t + bias)[r]; gate and up have equal rows. Without gate: plain(up x_t + bias). */
 typedef void tl_gate_fn(float *y, const float *u, int n);
@@ -97,8 +97,8 @@ typedef struct tl_gated {
     float *y;                           /* [n][stride] */
     size_t stride;
 } tl_gated;
-void tl_matmul_gated(tl_team *t, const tl_acts *x, const tl_gated *g);
-/* Floats team->up needs for n tokens. */
+void tl_matmul_gated(tl_worker *t, const tl_acts *x, const tl_gated *g);
+/* Floats worker->up needs for n tokens. */
 static inline size_t tl_up_floats(int n_batch, int n_ff) {
     size_t a = (size_t)n_batch * TL_CLAIM_ROWS, b = (size_t)n_ff + TL_CLAIM_ROWS;
     return a > b ? a : b;
@@ -128,6 +128,6 @@ typedef struct tl_attention {
 } tl_attention;
 size_t tl_attention_scratch(int group, int head_dim);
 size_t tl_attention_partial(int n_threads, int group, int head_dim, int n_ctx);
-void tl_attention_run(tl_team *t, const tl_attention *a);
+void tl_attention_run(tl_worker *t, const tl_attention *a);
 
 #endif

@@ -14,7 +14,7 @@ unsigned tl_weight_forms(const tl_weight *const *w, int n) {
 }
 
 /* Row i of the source as token at of n. */
-static void prepare_row(tl_team *t, const tl_prepare *p, int i, void *const *to, int n, int at) {
+static void prepare_row(tl_worker *t, const tl_prepare *p, int i, void *const *to, int n, int at) {
     const float *x = p->src + (size_t)(p->rows ? p->rows[i] : i) * p->stride;
     if (p->norm) {
         tl_norm_row(t->k, p->norm, t->row, x, p->k);
@@ -24,7 +24,7 @@ static void prepare_row(tl_team *t, const tl_prepare *p, int i, void *const *to,
         if (p->forms >> f & 1) t->k->put_act[f](x, p->k, to[f], n, at);
 }
 
-tl_acts tl_acts_prepare(tl_team *t, const tl_prepare *p) {
+tl_acts tl_acts_prepare(tl_worker *t, const tl_prepare *p) {
     if (p->n == 1) {
         prepare_row(t, p, 0, t->own, 1, 0);
         return (tl_acts){t->own, 1, p->k};
@@ -44,7 +44,7 @@ static const void *rows_at(const tl_weight *w, int r) {
 
 /* The same for rows [r0, r1) of a matrix that is not packed, at most TL_CLAIM_ROWS: packed into the thread's own memory,
  * so that the same kernel gives the same bits. Gone with the next call. */
-static const void *pack_rows(const tl_team *t, const tl_weight *w, int r0, int r1) {
+static const void *pack_rows(const tl_worker *t, const tl_weight *w, int r0, int r1) {
     const tl_gemm *g = w->gemm;
     uint8_t *to = t->groups;
     for (int r = r0; r < r1; r += g->rows, to += g->group_bytes(w->cols))
@@ -53,7 +53,7 @@ static const void *pack_rows(const tl_team *t, const tl_weight *w, int r0, int r
 }
 
 /* Rows [r0, r1) of w, plus bias; y points at the result of row r0 of the first token. */
-static void run_rows(tl_team *t, const tl_acts *x, const tl_weight *w, const float *bias, int r0, int r1, float *y, size_t stride,
+static void run_rows(tl_worker *t, const tl_acts *x, const tl_weight *w, const float *bias, int r0, int r1, float *y, size_t stride,
                      int add) {
     const tl_gemm *g = w->gemm;
     tl_gemm_args a = {
@@ -76,7 +76,7 @@ static void run_rows(tl_team *t, const tl_acts *x, const tl_weight *w, const flo
 static int units_of(const tl_weight *w) { return (w->rows + UNIT - 1) / UNIT; }
 
 /* Units [u0, u1) of the products laid end to end. */
-static void run_units(tl_team *t, const tl_acts *x, const tl_product *p, int n, int u0, int u1) {
+static void run_units(tl_worker *t, const tl_acts *x, const tl_product *p, int n, int u0, int u1) {
     for (int i = 0, at = 0; i < n && at < u1; i++) {
         int units = units_of(p[i].w), a = u0 - at, b = u1 - at;
         if (a < 0) a = 0;
@@ -90,42 +90,42 @@ static void run_units(tl_team *t, const tl_acts *x, const tl_product *p, int n, 
     }
 }
 
-int tl_team_counter(tl_team *t) {
+int tl_worker_counter(tl_worker *t) {
     int i = t->products++;
     if (t->thread == 0) tl_pool_rewind(t->pool, (i + 2) % TL_POOL_COUNTERS);
     return i % TL_POOL_COUNTERS;
 }
 
 /* The units of a step as a thread meets them: first a range dealt out in advance, then what it claims. */
-typedef struct share { int units, dealt, step, slot, begun; } share;
+typedef struct task { int units, dealt, step, slot, begun; } task;
 
-static share share_of(tl_team *t, int units, int n_tokens) {
-    share s = {.units = units, .step = TL_CLAIM_ROWS / UNIT, .slot = tl_team_counter(t)};
-    if (n_tokens == 1) s.dealt = t->n_threads == 1 ? units : units * 7 / 8, s.step = 4;
-    return s;
+static task task_of(tl_worker *t, int units, int n_tokens) {
+    task k = {.units = units, .step = TL_CLAIM_ROWS / UNIT, .slot = tl_worker_counter(t)};
+    if (n_tokens == 1) k.dealt = t->n_threads == 1 ? units : units * 7 / 8, k.step = 4;
+    return k;
 }
 
 /* Next range [*u0, *u1) of this thread; 0: there is none. */
-static int next_range(const tl_team *t, share *s, int *u0, int *u1) {
-    if (!s->begun++) {
-        tl_split(s->dealt, 1, t->thread, t->n_threads, u0, u1);
+static int next_range(const tl_worker *t, task *k, int *u0, int *u1) {
+    if (!k->begun++) {
+        tl_split(k->dealt, 1, t->thread, t->n_threads, u0, u1);
         if (*u0 < *u1) return 1;
     }
-    *u0 = s->dealt + tl_pool_next(t->pool, s->slot) * s->step;
-    *u1 = *u0 + s->step < s->units ? *u0 + s->step : s->units;
-    return *u0 < s->units;
+    *u0 = k->dealt + tl_pool_next(t->pool, k->slot) * k->step;
+    *u1 = *u0 + k->step < k->units ? *u0 + k->step : k->units;
+    return *u0 < k->units;
 }
 
-void tl_matmul(tl_team *t, const tl_acts *x, const tl_product *p, int n_products) {
+void tl_matmul(tl_worker *t, const tl_acts *x, const tl_product *p, int n_products) {
     int units = 0, u0, u1;
     for (int i = 0; i < n_products; i++) units += units_of(p[i].w);
-    share s = share_of(t, units, x->n);
-    while (next_range(t, &s, &u0, &u1)) run_units(t, x, p, n_products, u0, u1);
+    task k = task_of(t, units, x->n);
+    while (next_range(t, &k, &u0, &u1)) run_units(t, x, p, n_products, u0, u1);
 }
 
-void tl_matmul_gated(tl_team *t, const tl_acts *x, const tl_gated *g) {
-    share s = share_of(t, units_of(g->up), x->n);
-    for (int u0, u1; next_range(t, &s, &u0, &u1);) {
+void tl_matmul_gated(tl_worker *t, const tl_acts *x, const tl_gated *g) {
+    task k = task_of(t, units_of(g->up), x->n);
+    for (int u0, u1; next_range(t, &k, &u0, &u1);) {
         int r0 = u0 * UNIT, r1 = u1 * UNIT < g->up->rows ? u1 * UNIT : g->up->rows;
         size_t width = (size_t)(r1 - r0);
         if (!g->gate) {

@@ -14,7 +14,7 @@ static const float *rope_row(const struct tl_session *s, int which, int row) {
 }
 
 /* Embeddings and the angles' cosines and sines of this thread's rows. */
-static void start_rows(struct tl_session *s, tl_team *t) {
+static void start_rows(struct tl_session *s, tl_worker *t) {
     const tl_hparams *hp = &s->m->hp;
     const tl_weight *w = &s->m->embd;
     int begin, end, half = hp->n_rot / 2, d = hp->n_embd;
@@ -38,7 +38,7 @@ static void start_rows(struct tl_session *s, tl_team *t) {
     }
 }
 
-static tl_acts prepare(struct tl_session *s, tl_team *t, const float *src, int k, const tl_norm *norm, const tl_weight *const *w, int n_w) {
+static tl_acts prepare(struct tl_session *s, tl_worker *t, const float *src, int k, const tl_norm *norm, const tl_weight *const *w, int n_w) {
     tl_prepare p = {.src = src, .stride = (size_t)k, .n = s->n, .k = k, .norm = norm && norm->w ? norm : NULL,
                     .forms = tl_weight_forms(w, n_w), .shared = s->w.acts};
     tl_acts a = tl_acts_prepare(t, &p);
@@ -47,7 +47,7 @@ static tl_acts prepare(struct tl_session *s, tl_team *t, const float *src, int k
 }
 
 /* Norms over all heads of q, and of k, of every row. Ends with a barrier. */
-static void norm_rows(struct tl_session *s, tl_team *t, const tl_layer *l) {
+static void norm_rows(struct tl_session *s, tl_worker *t, const tl_layer *l) {
     const tl_hparams *hp = &s->m->hp;
     int q = hp->n_heads * hp->head_dim, kv = hp->n_kv_heads * hp->head_dim, begin, end;
     tl_split(2 * s->n, 1, t->thread, t->n_threads, &begin, &end);
@@ -59,7 +59,7 @@ static void norm_rows(struct tl_session *s, tl_team *t, const tl_layer *l) {
 }
 
 /* Per head of every row: norm, rope; q is scaled, k and v go to the cache. Split over (row, head). */
-static void finish_heads(struct tl_session *s, tl_team *t, const tl_layer *l, int layer) {
+static void finish_heads(struct tl_session *s, tl_worker *t, const tl_layer *l, int layer) {
     const tl_hparams *hp = &s->m->hp;
     int hd = hp->head_dim, H = hp->n_heads, KV = hp->n_kv_heads, heads = H + 2 * KV, begin, end;
     int head_norms = s->m->arch->qk_norm == TL_QK_NORM_HEAD;
@@ -81,7 +81,7 @@ static void finish_heads(struct tl_session *s, tl_team *t, const tl_layer *l, in
 }
 
 /* x += product, through the post-norm where the architecture has one. Ends with a barrier. */
-static void add_to_residual(struct tl_session *s, tl_team *t, tl_op op, const tl_acts *a, const tl_weight *w, const float *bias,
+static void add_to_residual(struct tl_session *s, tl_worker *t, tl_op op, const tl_acts *a, const tl_weight *w, const float *bias,
                             const tl_norm *post_norm) {
     size_t d = (size_t)s->m->hp.n_embd;
     tl_product p = {.w = w, .bias = bias, .y = post_norm->w ? s->w.y : s->w.x, .stride = d, .add = !post_norm->w};
@@ -101,7 +101,7 @@ static void add_to_residual(struct tl_session *s, tl_team *t, tl_op op, const tl
 }
 
 /* Attention of what the residual stream holds, to w.att. Ends with a barrier, as all parts of a layer do. */
-static void attend(struct tl_session *s, tl_team *t, const tl_layer *l, int layer) {
+static void attend(struct tl_session *s, tl_worker *t, const tl_layer *l, int layer) {
     const tl_hparams *hp = &s->m->hp;
     int hd = hp->head_dim, q = hp->n_heads * hd, kv = hp->n_kv_heads * hd;
     size_t width = (size_t)(q + 2 * kv);
@@ -125,14 +125,14 @@ static void attend(struct tl_session *s, tl_team *t, const tl_layer *l, int laye
     tl_mark(s, t, TL_OP_ATTENTION);
 }
 
-static void attention_out(struct tl_session *s, tl_team *t, const tl_layer *l) {
+static void attention_out(struct tl_session *s, tl_worker *t, const tl_layer *l) {
     const tl_weight *w[] = {&l->o};
     tl_acts a = prepare(s, t, s->w.att, s->m->hp.n_heads * s->m->hp.head_dim, NULL, w, 1);
     add_to_residual(s, t, TL_OP_ATTN_OUT, &a, &l->o, l->o_bias, &l->attn_post_norm);
 }
 
 /* The feed-forward's inner values of what the residual stream holds, to w.ff. */
-static void ffn_in(struct tl_session *s, tl_team *t, const tl_layer *l) {
+static void ffn_in(struct tl_session *s, tl_worker *t, const tl_layer *l) {
     const tl_hparams *hp = &s->m->hp;
     const tl_weight *w[] = {&l->gate, &l->up};
     tl_acts a = prepare(s, t, s->w.x, hp->n_embd, &l->ffn_norm, w, 2);
@@ -144,14 +144,14 @@ static void ffn_in(struct tl_session *s, tl_team *t, const tl_layer *l) {
     tl_mark(s, t, TL_OP_GATE_UP);
 }
 
-static void ffn_out(struct tl_session *s, tl_team *t, const tl_layer *l) {
+static void ffn_out(struct tl_session *s, tl_worker *t, const tl_layer *l) {
     const tl_weight *w[] = {&l->down};
     tl_acts a = prepare(s, t, s->w.ff, s->m->hp.n_ff, NULL, w, 1);
     add_to_residual(s, t, TL_OP_DOWN, &a, &l->down, l->down_bias, &l->ffn_post_norm);
 }
 
 /* Only the wanted rows meet the vocabulary. */
-static void head(struct tl_session *s, tl_team *t, float *logits) {
+static void head(struct tl_session *s, tl_worker *t, float *logits) {
     const tl_hparams *hp = &s->m->hp;
     size_t d = (size_t)hp->n_embd, v = (size_t)hp->n_vocab;
     if (t->thread == 0)
@@ -179,7 +179,7 @@ typedef struct run { struct tl_session *s; float *logits; } run;
 static void forward_thread(void *arg, int thread, int n_threads) {
     run *r = arg;
     struct tl_session *s = r->s;
-    tl_team *t = &s->teams[thread];
+    tl_worker *t = &s->workers[thread];
     (void)n_threads;
     t->products = 0;
     start_rows(s, t);

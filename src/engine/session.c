@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * The session part of tinyllm.h: memory, batches cut into pieces, positions. */
+ * The session part of tinyllm.h: memory, batches cut into slices, positions. */
 #include "engine/session.h"
 
 #include <string.h>
@@ -38,7 +38,7 @@ static void lay_out(struct tl_session *s, layout *l) {
     w->x = take(l, n, d * f);
     w->y = take(l, s->m->arch->post_norms || hp->n_experts ? n : 0, d * f);
     w->expert = take(l, hp->n_experts ? n : 0, d * f);
-    w->share = take(l, n, (size_t)tl_n_experts(hp) * f);
+    w->route = take(l, n, (size_t)tl_n_experts(hp) * f);
     w->qkv = take(l, n, qkv * f);
     w->att = take(l, n, q * f);
     w->ff = take(l, n, (size_t)ff * f);
@@ -54,14 +54,14 @@ static void lay_out(struct tl_session *s, layout *l) {
     s->expert_rows = take(l, hp->n_experts ? (size_t)n_threads : 0, n * sizeof *s->expert_rows);
     s->next_pos = take(l, (size_t)s->kv.n_seq, sizeof *s->next_pos);
     for (int i = 0; i < n_threads; i++) {
-        tl_team t = {.pool = s->pool, .k = &s->m->k, .thread = i, .n_threads = n_threads};
+        tl_worker t = {.pool = s->pool, .k = &s->m->k, .thread = i, .n_threads = n_threads};
         t.scratch = take(l, TL_GEMM_SCRATCH(cols), 1);
         t.groups = take(l, s->m->groups_bytes, 1);
         t.row = take(l, cols, f);
         for (int j = 0; j < TL_N_ACTS; j++) t.own[j] = take(l, s->m->forms >> j & 1, tl_act_bytes(j, (int)cols, 1));
         t.up = take(l, tl_up_floats(s->n_batch, ff), f);
         t.attn = take(l, tl_attention_scratch(group, hp->head_dim), f);
-        if (l->base) s->teams[i] = t;
+        if (l->base) s->workers[i] = t;
     }
 }
 
@@ -89,8 +89,8 @@ static int init(struct tl_session *s, const tl_model *m, const tl_session_option
     int64_t all = (int64_t)n_ctx * n_seq;
     s->n_batch = all < n_batch ? (int)all : n_batch;
     if (!(s->pool = tl_pool_new(tl_threads_for(o->n_threads), err))) return TL_E_MEMORY;
-    s->teams = tl_alloc_n((size_t)tl_pool_size(s->pool), sizeof *s->teams, "threads", err);
-    if (!s->teams) return TL_E_MEMORY;
+    s->workers = tl_alloc_n((size_t)tl_pool_size(s->pool), sizeof *s->workers, "threads", err);
+    if (!s->workers) return TL_E_MEMORY;
     const tl_kv_ops *ops = &m->k.kv[o->kv_type];
     if (m->hp.head_dim % ops->elems)
         return tl_fail(err, TL_E_ARGUMENT, "a KV cache of %s needs heads of a multiple of %d values, this model's have %d: "
@@ -124,7 +124,7 @@ void tl_session_free(tl_session *s) {
     tl_pool_free(s->pool);
     tl_kv_done(&s->kv);
     tl_free_big(s->mem, s->mem_bytes);
-    tl_free(s->teams);
+    tl_free(s->workers);
     tl_free(s->logits);
     tl_free(s);
 }
@@ -158,7 +158,7 @@ static void add_span(struct tl_session *s, int row) {
     else s->spans[s->n_spans++] = (tl_span){row, 1, s->seq[row], s->pos[row]};
 }
 
-static void load_piece(struct tl_session *s, const tl_batch *b, int at, int n) {
+static void load_slice(struct tl_session *s, const tl_batch *b, int at, int n) {
     s->n = n;
     s->at = at;
     s->total = b->n;
@@ -175,8 +175,8 @@ static void load_piece(struct tl_session *s, const tl_batch *b, int at, int n) {
     }
 }
 
-static int run_piece(struct tl_session *s, const tl_batch *b, int at, int n, tl_error *err) {
-    load_piece(s, b, at, n);
+static int run_slice(struct tl_session *s, const tl_batch *b, int at, int n, tl_error *err) {
+    load_slice(s, b, at, n);
     int rc = tl_forward(s, s->logits + (size_t)s->n_logits * (size_t)s->m->hp.n_vocab);
     if (rc) {
         for (int i = n - 1; i >= 0; i--) tl_kv_truncate(&s->kv, s->seq[i], s->pos[i]);
@@ -197,7 +197,7 @@ int tl_session_eval(tl_session *s, const tl_batch *b, tl_error *err) {
     }
     s->n_logits = 0;
     for (int at = 0; at < b->n && !rc; at += s->n_batch)
-        rc = run_piece(s, b, at, b->n - at < s->n_batch ? b->n - at : s->n_batch, err);
+        rc = run_slice(s, b, at, b->n - at < s->n_batch ? b->n - at : s->n_batch, err);
     return rc;
 }
 

@@ -22,7 +22,7 @@ typedef struct tl_work {
     float *x;                 /* [n][n_embd] residual stream */
     float *y;                 /* [n][n_embd] output of a half layer before its post-norm, sum of the experts' outputs */
     float *expert;            /* [n][n_embd] output of one expert for those rows that chose it */
-    float *share;             /* [n][experts] router logits, then shares; negative: not chosen */
+    float *route;             /* [n][experts] router logits, then weights; negative: not chosen */
     float *qkv;               /* [n][qkv_width]: heads of q, of k, of v */
     float *att;               /* [n][n_heads * head_dim] */
     float *ff;                /* [n][widest feed-forward] */
@@ -37,17 +37,17 @@ struct tl_session {
     tl_pool *pool;
     int n_batch;
     tl_work w;
-    tl_team *teams;           /* [threads] */
+    tl_worker *workers;         /* [threads] */
     int *expert_rows;         /* [threads][n_batch] rows that chose an expert: each thread makes the list for itself */
     double *inv_freq;         /* [TL_N_ROPES][n_rot/2] radians per position */
-    void *mem;                /* one block that holds w and the teams' buffers */
+    void *mem;                /* one block that holds w and the workers' buffers */
     size_t mem_bytes;
     float *logits;            /* [logits_cap][n_vocab] */
     int logits_cap, n_logits;
-    /* The piece being computed, row by row. */
-    int n, at, total;         /* rows of the piece; rows of the batch before it and in all */
+    /* The slice being computed, row by row. */
+    int n, at, total;         /* rows of the slice; rows of the batch before it and in all */
     int32_t *token, *seq, *pos;
-    int *want;                /* [n_want] rows of the piece */
+    int *want;                /* [n_want] rows of the slice */
     int n_want;
     tl_span *spans;
     int n_spans;
@@ -62,11 +62,11 @@ struct tl_session {
 static inline tl_gate_fn *tl_gate_act(const struct tl_session *s) {
     const tl_kernels *k = &s->m->k;
     int ffn = s->m->arch->ffn;
-    return ffn == TL_FFN_CLAMPED_GATE ? k->clamped_mul : ffn == TL_FFN_GELU_GATE ? k->gelu_mul : k->silu_mul;
+    return ffn == TL_FFN_SWIGLU_OAI ? k->swiglu_oai : ffn == TL_FFN_GELU_GATE ? k->gelu_mul : k->silu_mul;
 }
 
 /* What passed since the last mark was step op. */
-static inline void tl_mark(struct tl_session *s, const tl_team *t, tl_op op) {
+static inline void tl_mark(struct tl_session *s, const tl_worker *t, tl_op op) {
     if (t->thread || !s->profile) return;
     double now = tl_now();
     s->profile->seconds[op] += now - s->profile->last;
@@ -74,9 +74,9 @@ static inline void tl_mark(struct tl_session *s, const tl_team *t, tl_op op) {
 }
 
 /* Mixture of experts of a layer: adds its output to the residual stream. Ends with a barrier (engine/experts.c). */
-void tl_experts(struct tl_session *s, tl_team *t, const tl_layer *l);
+void tl_experts(struct tl_session *s, tl_worker *t, const tl_layer *l);
 
-/* Computes the piece held in s: residual stream through all layers, K/V into the cache, logits of the wanted rows to
+/* Computes the slice held in s: residual stream through all layers, K/V into the cache, logits of the wanted rows to
  * logits [n_want][n_vocab]. Returns TL_OK or TL_E_CANCELLED. */
 int tl_forward(struct tl_session *s, float *logits);
 

@@ -208,14 +208,14 @@ void tl_each_weight(const struct tl_model *m, const tl_layer *l, tl_weight_fn *f
     for (size_t i = 0; i < sizeof w / sizeof *w; i++)
         if (w[i]->gemm) fn(arg, w[i], 1);
     for (int e = 0; x->experts && e < tl_n_experts(hp); e++) {
-        double share = e < hp->n_experts ? (double)hp->n_experts_used / hp->n_experts : 1;
-        fn(arg, &x->experts[e].gate, share);
-        fn(arg, &x->experts[e].up, share);
-        fn(arg, &x->experts[e].down, share);
+        double fraction = e < hp->n_experts ? (double)hp->n_experts_used / hp->n_experts : 1;
+        fn(arg, &x->experts[e].gate, fraction);
+        fn(arg, &x->experts[e].up, fraction);
+        fn(arg, &x->experts[e].down, fraction);
     }
 }
 
-static void add_bytes(void *arg, tl_weight *w, double share) { *(double *)arg += share * (double)w->row_bytes * w->rows; }
+static void add_bytes(void *arg, tl_weight *w, double fraction) { *(double *)arg += fraction * (double)w->row_bytes * w->rows; }
 
 static void count(struct tl_model *m) {
     for (uint64_t i = 0; i < m->gguf->n_tensors; i++) {

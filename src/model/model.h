@@ -64,7 +64,7 @@ enum { TL_KEY_RESIDUAL_SCALE = 1, TL_KEY_LOGIT_DIVISOR = 2, TL_KEY_PARALLEL = 4,
 /* RMS norm on q and k before rope, one weight for each value of a head, or of all heads, normed as one vector. */
 enum { TL_QK_NORM_HEAD = 1, TL_QK_NORM_ROW };
 /* Feed-forward: act(gate x) * (up x), or act(up x) alone. GELU is the tanh form, GELU_ERF the exact one. */
-enum { TL_FFN_SILU_GATE, TL_FFN_GELU_GATE, TL_FFN_CLAMPED_GATE, TL_FFN_GELU, TL_FFN_GELU_ERF };
+enum { TL_FFN_SILU_GATE, TL_FFN_GELU_GATE, TL_FFN_SWIGLU_OAI, TL_FFN_GELU, TL_FFN_GELU_ERF };
 #define TL_FFN_HAS_GATE(ffn) ((ffn) < TL_FFN_GELU)
 /* Biases that are required; others are used where a file has them. */
 enum { TL_BIAS_QKV = 1, TL_BIAS_ALL };
@@ -83,7 +83,7 @@ typedef struct tl_arch {
     int ffn;                  /* TL_FFN_* */
     int sinks;                /* of attention: required */
     const char *ffn_norm;     /* name of the norm before the feed-forward; NULL: ffn_norm */
-    int raw_shares;           /* shares of the chosen experts are not made to sum up to 1 */
+    int no_renorm;           /* chosen experts' weights are not renormalised */
     unsigned keys;            /* TL_KEY_* that it computes */
     /* Adjusts what the common keys gave; may be NULL. Keys named after a field (embedding_scale, attention.scale,
      * attention.sliding_window_pattern, rope.freq_base_swa) are read afterwards and win. */
@@ -102,7 +102,7 @@ typedef struct tl_layer {
     const float *q_bias, *k_bias, *v_bias, *o_bias, *gate_bias, *up_bias, *down_bias;
     tl_weight q, k, v, o;
     tl_weight gate, up, down; /* gate.gemm NULL: none; with experts: none of them */
-    tl_weight router, shared_router;   /* [n_experts], [1 row] x [n_embd]; shared_router.gemm NULL: a share of 1 */
+    tl_weight router, shared_router;   /* [n_experts], [1 row] x [n_embd]; shared_router.gemm NULL: a weight of 1 */
     const float *router_bias; /* [n_experts] or NULL */
     const float *sinks;       /* [n_heads] or NULL */
     tl_expert *experts;       /* [n_experts, then the shared one if n_ff_shared] or NULL */
@@ -125,7 +125,7 @@ struct tl_model {
     size_t norms_cap, norms_n;
     void *packed;             /* all packed matrices */
     size_t packed_bytes;
-    size_t groups_bytes;      /* of a thread's tl_team.groups; 0: every matrix is packed */
+    size_t groups_bytes;      /* of a thread's tl_worker.groups; 0: every matrix is packed */
     int max_cols;             /* largest number of columns of any matrix */
     unsigned forms;           /* activation forms (1 << TL_ACT_*) that any matrix wants */
     int64_t n_params, bytes_per_token;
@@ -142,8 +142,8 @@ int tl_bind(struct tl_model *m, int exact, tl_faults *f, tl_error *err);
 int tl_check_model(struct tl_model *m, int exact, const char *path, tl_error *err);
 /* Experts of a layer, the shared one included. */
 static inline int tl_n_experts(const tl_hparams *hp) { return hp->n_experts + (hp->n_ff_shared > 0); }
-/* Calls fn for every matrix of a layer; share: how much of it a token reads on average. */
-typedef void tl_weight_fn(void *arg, tl_weight *w, double share);
+/* Calls fn for every matrix of a layer; fraction: of it that a token reads on average. */
+typedef void tl_weight_fn(void *arg, tl_weight *w, double fraction);
 void tl_each_weight(const struct tl_model *m, const tl_layer *l, tl_weight_fn *fn, void *arg);
 /* Packs all matrices for the model's level, dropping file pages that are no longer needed. */
 int tl_pack(struct tl_model *m, int n_threads, tl_progress_fn *progress, void *user, tl_error *err);

@@ -50,14 +50,14 @@ static void pack_thread(void *arg, int thread, int n_threads) {
     }
 }
 
-static void count(void *arg, tl_weight *w, double share) {
-    (void)w, (void)share;
+static void count(void *arg, tl_weight *w, double fraction) {
+    (void)w, (void)fraction;
     ++*(size_t *)arg;
 }
 
-static void collect(void *arg, tl_weight *w, double share) {
+static void collect(void *arg, tl_weight *w, double fraction) {
     packing *p = arg;
-    (void)share;
+    (void)fraction;
     if (!w->gemm->pack) return;
     int i = p->n++;
     p->w[i] = w;
@@ -66,9 +66,9 @@ static void collect(void *arg, tl_weight *w, double share) {
     p->first[i + 1] = p->first[i] + (groups_of(w) + PACK_GROUPS - 1) / PACK_GROUPS;
 }
 
-static void leave(void *arg, tl_weight *w, double share) {
+static void leave(void *arg, tl_weight *w, double fraction) {
     struct tl_model *m = arg;
-    (void)share;
+    (void)fraction;
     if (!w->gemm->pack) return;
     size_t bytes = (size_t)(TL_CLAIM_ROWS / w->gemm->rows) * w->gemm->group_bytes(w->cols);
     if (bytes > m->groups_bytes) m->groups_bytes = bytes;

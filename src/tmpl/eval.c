@@ -128,7 +128,7 @@ static tl_val eval_compare(tl_tx *c, const tl_node *n, tl_scope *s) {
 }
 
 static tl_val eval_items(tl_tx *c, const tl_node *n, tl_scope *s) {
-    if (n->type == TL_N_DICT) {
+    if (n->type == TL_NODE_DICT) {
         tl_val d = tl_v_dict(c);
         for (int i = 0; i < n->list.n; i += 2) {
             tl_val key = tl_x_eval(c, n->list.v[i], s);
@@ -136,7 +136,7 @@ static tl_val eval_items(tl_tx *c, const tl_node *n, tl_scope *s) {
         }
         return d;
     }
-    tl_val l = tl_v_list(c, n->type == TL_N_LIST ? TL_LIST : TL_TUPLE, (size_t)n->list.n);
+    tl_val l = tl_v_list(c, n->type == TL_NODE_LIST ? TL_LIST : TL_TUPLE, (size_t)n->list.n);
     for (int i = 0; i < n->list.n; i++) tl_v_push(c, l, tl_x_eval(c, n->list.v[i], s));
     return l;
 }
@@ -150,7 +150,7 @@ static tl_val eval_concat(tl_tx *c, const tl_node *n, tl_scope *s) {
 
 static tl_val eval_item(tl_tx *c, const tl_node *n, tl_scope *s) {
     tl_val v = tl_x_eval(c, n->a, s), part[3] = {{0}};
-    if (n->b->type != TL_N_SLICE) {
+    if (n->b->type != TL_NODE_SLICE) {
         tl_val key = tl_x_eval(c, n->b, s);
         c->line = n->line;
         return tl_x_item(c, v, key);
@@ -190,7 +190,7 @@ static tl_val eval_call(tl_tx *c, const tl_node *n, tl_scope *s) {
 
 static tl_val eval_sign(tl_tx *c, const tl_node *n, tl_scope *s) {
     tl_val v = tl_x_eval(c, n->a, s);
-    int minus = n->type == TL_N_NEG;
+    int minus = n->type == TL_NODE_NEG;
     if (v.kind == TL_UNDEF) tl_v_undef_fail(c, v);
     if (!tl_v_has_num(v)) tl_x_fail(c, "bad operand type for unary %c: '%s'", minus ? '-' : '+', tl_v_type(v));
     if (v.kind == TL_FLOAT) return tl_v_float(minus ? -v.u.f : v.u.f);
@@ -206,33 +206,33 @@ static tl_val eval_cond(tl_tx *c, const tl_node *n, tl_scope *s) {
 static tl_val eval(tl_tx *c, const tl_node *n, tl_scope *s) {
     tl_val v, w;
     switch (n->type) {
-    case TL_N_CONST: return n->v;
-    case TL_N_NAME: return eval_name(c, n, s);
-    case TL_N_LIST: case TL_N_TUPLE: case TL_N_DICT: return eval_items(c, n, s);
-    case TL_N_ATTR:
+    case TL_NODE_CONST: return n->v;
+    case TL_NODE_NAME: return eval_name(c, n, s);
+    case TL_NODE_LIST: case TL_NODE_TUPLE: case TL_NODE_DICT: return eval_items(c, n, s);
+    case TL_NODE_ATTR:
         v = tl_x_eval(c, n->a, s);
         c->line = n->line;
         return tl_x_attr(c, v, n->v);
-    case TL_N_ITEM: return eval_item(c, n, s);
-    case TL_N_CALL: return eval_call(c, n, s);
-    case TL_N_FILTER: return tl_x_filter(c, n, tl_x_eval(c, n->a, s), s);
-    case TL_N_TEST: return eval_test(c, n, s);
-    case TL_N_NOT: return tl_v_bool(!tl_v_truth(c, tl_x_eval(c, n->a, s)));
-    case TL_N_NEG: case TL_N_POS: return eval_sign(c, n, s);
-    case TL_N_AND:
+    case TL_NODE_ITEM: return eval_item(c, n, s);
+    case TL_NODE_CALL: return eval_call(c, n, s);
+    case TL_NODE_FILTER: return tl_x_filter(c, n, tl_x_eval(c, n->a, s), s);
+    case TL_NODE_TEST: return eval_test(c, n, s);
+    case TL_NODE_NOT: return tl_v_bool(!tl_v_truth(c, tl_x_eval(c, n->a, s)));
+    case TL_NODE_NEG: case TL_NODE_POS: return eval_sign(c, n, s);
+    case TL_NODE_AND:
         v = tl_x_eval(c, n->a, s);
         return tl_v_truth(c, v) ? tl_x_eval(c, n->b, s) : v;
-    case TL_N_OR:
+    case TL_NODE_OR:
         v = tl_x_eval(c, n->a, s);
         return tl_v_truth(c, v) ? v : tl_x_eval(c, n->b, s);
-    case TL_N_COND: return eval_cond(c, n, s);
-    case TL_N_BINARY:
+    case TL_NODE_COND: return eval_cond(c, n, s);
+    case TL_NODE_BINARY:
         v = tl_x_eval(c, n->a, s);
         w = tl_x_eval(c, n->b, s);
         c->line = n->line;
         return tl_x_binary(c, n->op, v, w);
-    case TL_N_CONCAT: return eval_concat(c, n, s);
-    case TL_N_COMPARE: return eval_compare(c, n, s);
+    case TL_NODE_CONCAT: return eval_concat(c, n, s);
+    case TL_NODE_COMPARE: return eval_compare(c, n, s);
     default: tl_x_fail(c, "a slice stands where a value is needed");
     }
 }

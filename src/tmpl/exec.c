@@ -35,9 +35,9 @@ void tl_scope_set(tl_tx *c, tl_scope *s, tl_val name, tl_val v) {
 }
 
 static void assign(tl_tx *c, const tl_node *target, tl_val v, tl_scope *s) {
-    if (target->type == TL_N_NAME) {
+    if (target->type == TL_NODE_NAME) {
         tl_scope_set(c, s, target->v, v);
-    } else if (target->type == TL_N_NSREF) {
+    } else if (target->type == TL_NODE_NSREF) {
         tl_val ns = tl_x_eval(c, target->a, s);
         if (ns.kind == TL_UNDEF) tl_v_undef_fail(c, ns);
         if (ns.kind != TL_NS) tl_x_fail(c, "cannot assign attribute on non-namespace object");
@@ -251,32 +251,32 @@ int tl_x_exec(tl_tx *c, const tl_node *n, tl_scope *s) {
     tl_x_work(c, 1);
     c->line = n->line;
     switch (n->type) {
-    case TL_N_BODY:
+    case TL_NODE_BODY:
         for (int i = 0; i < n->list.n && go == TL_GO_ON; i++) go = tl_x_exec(c, n->list.v[i], s);
         break;
-    case TL_N_DATA: tl_x_put(c, n->v.u.s, n->v.n); break;
-    case TL_N_PRINT:
+    case TL_NODE_DATA: tl_x_put(c, n->v.u.s, n->v.n); break;
+    case TL_NODE_PRINT:
         for (int i = 0; i < n->list.n; i++) tl_v_write(c, tl_x_eval(c, n->list.v[i], s));
         break;
-    case TL_N_IF: go = exec_if(c, n, s); break;
-    case TL_N_FOR: go = run_loop(c, n, tl_x_eval(c, n->b, s), s, 1); break;
-    case TL_N_SET: assign(c, n->a, tl_x_eval(c, n->b, s), s); break;
-    case TL_N_SET_BLOCK: {
+    case TL_NODE_IF: go = exec_if(c, n, s); break;
+    case TL_NODE_FOR: go = run_loop(c, n, tl_x_eval(c, n->b, s), s, 1); break;
+    case TL_NODE_SET: assign(c, n->a, tl_x_eval(c, n->b, s), s); break;
+    case TL_NODE_SET_BLOCK: {
         tl_val v = block_text(c, n, s, &go);
         if (go == TL_GO_ON) assign(c, n->a, v, s);
         break;
     }
-    case TL_N_FILTER_BLOCK: {
+    case TL_NODE_FILTER_BLOCK: {
         tl_val v = block_text(c, n, s, &go);
         if (go == TL_GO_ON) tl_v_write(c, v);
         break;
     }
-    case TL_N_MACRO: tl_scope_set(c, s, n->v, new_macro(c, n, s)); break;
-    case TL_N_CALL_BLOCK: exec_call_block(c, n, s); break;
-    case TL_N_WITH: go = exec_with(c, n, s); break;
-    case TL_N_SCOPE: go = tl_x_exec(c, n->a, tl_scope_new(c, s)); break;
-    case TL_N_BREAK: go = TL_BREAK; break;
-    case TL_N_CONTINUE: go = TL_CONTINUE; break;
+    case TL_NODE_MACRO: tl_scope_set(c, s, n->v, new_macro(c, n, s)); break;
+    case TL_NODE_CALL_BLOCK: exec_call_block(c, n, s); break;
+    case TL_NODE_WITH: go = exec_with(c, n, s); break;
+    case TL_NODE_SCOPE: go = tl_x_exec(c, n->a, tl_scope_new(c, s)); break;
+    case TL_NODE_BREAK: go = TL_BREAK; break;
+    case TL_NODE_CONTINUE: go = TL_CONTINUE; break;
     }
     tl_x_leave(c);
     return go;

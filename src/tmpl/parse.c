@@ -71,7 +71,7 @@ static tl_node *parse_set(tl_parser *p, tl_node *n) {
         n->b = tl_parse_tuple(p, 1, NULL);
         return n;
     }
-    n->type = TL_N_SET_BLOCK;
+    n->type = TL_NODE_SET_BLOCK;
     n->c = tl_parse_filters(p, NULL, 0);
     block_end(p);
     tl_add_node(p, &n->list, inner(p, n, "endset"));
@@ -85,7 +85,7 @@ static void parameters(tl_parser *p, tl_node *n) {
     for (int first = 1; !tl_at_op(p, ')'); first = 0) {
         if (!first) tl_expect_op(p, ',');
         if (tl_at_op(p, ')')) break;
-        tl_node *param = tl_new_node(p, TL_N_NAME);
+        tl_node *param = tl_new_node(p, TL_NODE_NAME);
         param->v = tl_expect_name(p);
         tl_add_node(p, &n->list, param);
         if (tl_skip_op(p, '=')) tl_add_node(p, &n->more, tl_parse_expr(p, 1));
@@ -115,11 +115,11 @@ static tl_node *parse_macro(tl_parser *p, tl_node *n) {
 
 /* a: the block as a MACRO, b: the call it is given to. */
 static tl_node *parse_call(tl_parser *p, tl_node *n) {
-    tl_node *m = n->a = tl_new_node(p, TL_N_MACRO);
+    tl_node *m = n->a = tl_new_node(p, TL_NODE_MACRO);
     m->v = tl_v_cstr("caller");
     if (tl_at_op(p, '(')) parameters(p, m);
     n->b = tl_parse_expr(p, 1);
-    if (n->b->type != TL_N_CALL) tl_x_fail(p->c, "expected a call");
+    if (n->b->type != TL_NODE_CALL) tl_x_fail(p->c, "expected a call");
     block_end(p);
     macro_body(p, m, "endcall");
     tl_skip_name(p, "endcall");
@@ -175,7 +175,7 @@ static tl_node *parse_print(tl_parser *p, tl_node *n) {
 }
 
 static tl_node *parse_leave(tl_parser *p, tl_node *n) {
-    if (!p->loops) tl_x_fail(p->c, "'%s' outside a loop", n->type == TL_N_BREAK ? "break" : "continue");
+    if (!p->loops) tl_x_fail(p->c, "'%s' outside a loop", n->type == TL_NODE_BREAK ? "break" : "continue");
     return n;
 }
 
@@ -184,18 +184,18 @@ static const struct {
     int type;
     tl_node *(*parse)(tl_parser *p, tl_node *n);
 } statements[] = {
-    {"if", TL_N_IF, parse_if},
-    {"for", TL_N_FOR, parse_for},
-    {"set", TL_N_SET, parse_set},
-    {"macro", TL_N_MACRO, parse_macro},
-    {"call", TL_N_CALL_BLOCK, parse_call},
-    {"filter", TL_N_FILTER_BLOCK, parse_filter},
-    {"with", TL_N_WITH, parse_with},
-    {"generation", TL_N_SCOPE, parse_generation},
-    {"block", TL_N_SCOPE, parse_block},
-    {"print", TL_N_PRINT, parse_print},
-    {"break", TL_N_BREAK, parse_leave},
-    {"continue", TL_N_CONTINUE, parse_leave},
+    {"if", TL_NODE_IF, parse_if},
+    {"for", TL_NODE_FOR, parse_for},
+    {"set", TL_NODE_SET, parse_set},
+    {"macro", TL_NODE_MACRO, parse_macro},
+    {"call", TL_NODE_CALL_BLOCK, parse_call},
+    {"filter", TL_NODE_FILTER_BLOCK, parse_filter},
+    {"with", TL_NODE_WITH, parse_with},
+    {"generation", TL_NODE_SCOPE, parse_generation},
+    {"block", TL_NODE_SCOPE, parse_block},
+    {"print", TL_NODE_PRINT, parse_print},
+    {"break", TL_NODE_BREAK, parse_leave},
+    {"continue", TL_NODE_CONTINUE, parse_leave},
 };
 
 _Noreturn static void bad_tag(tl_parser *p, const tl_node *of, const char *const *ends) {
@@ -236,17 +236,17 @@ static int at_any(const tl_parser *p, const char *const *names) {
 
 /* Up to a tag named in ends, whose name is the current token then; NULL: to the end of the template. */
 static tl_node *body(tl_parser *p, tl_node *of, const char *const *ends) {
-    tl_node *all = tl_new_node(p, TL_N_BODY), *n;
+    tl_node *all = tl_new_node(p, TL_NODE_BODY), *n;
     if (++p->c->depth > TL_TMPL_MAX_NESTING) tl_x_fail(p->c, "nested more than %d deep", TL_TMPL_MAX_NESTING);
     for (;; p->c->line = p->t->line) {
         switch (p->t->type) {
         case TL_T_DATA:
-            n = tl_new_node(p, TL_N_DATA);
+            n = tl_new_node(p, TL_NODE_DATA);
             n->v = p->t->v;
             p->t++;
             break;
         case TL_T_VAR_BEGIN:
-            n = tl_new_node(p, TL_N_PRINT);
+            n = tl_new_node(p, TL_NODE_PRINT);
             p->t++;
             tl_add_node(p, &n->list, tl_parse_tuple(p, 1, NULL));
             if (p->t->type != TL_T_VAR_END) tl_unexpected(p, "'}}'");

@@ -81,7 +81,7 @@ static void enter(tl_parser *p) {
 static tl_node *unary(tl_parser *p, int with_filter);
 
 static tl_node *list_or_dict(tl_parser *p, int is_dict) {
-    tl_node *n = tl_new_node(p, is_dict ? TL_N_DICT : TL_N_LIST);
+    tl_node *n = tl_new_node(p, is_dict ? TL_NODE_DICT : TL_NODE_LIST);
     int close = is_dict ? '}' : ']';
     next(p);
     while (!tl_at_op(p, close)) {
@@ -97,7 +97,7 @@ static tl_node *list_or_dict(tl_parser *p, int is_dict) {
 }
 
 static tl_node *strings(tl_parser *p) {
-    tl_node *n = tl_new_node(p, TL_N_CONST);
+    tl_node *n = tl_new_node(p, TL_NODE_CONST);
     n->v = p->t->v;
     next(p);
     while (p->t->type == TL_T_STR) {   /* neighbours are one string */
@@ -114,17 +114,17 @@ static tl_node *name(tl_parser *p, int with_ns) {
     static const struct { const char *text; tl_val v; } constants[] = {
         {"true", {.kind = TL_BOOL, .u.i = 1}}, {"True", {.kind = TL_BOOL, .u.i = 1}}, {"false", {.kind = TL_BOOL}},
         {"False", {.kind = TL_BOOL}}, {"none", {.kind = TL_NONE}}, {"None", {.kind = TL_NONE}}};
-    tl_node *n = tl_new_node(p, TL_N_NAME);
+    tl_node *n = tl_new_node(p, TL_NODE_NAME);
     n->v = tl_expect_name(p);
     for (size_t i = 0; i < sizeof constants / sizeof constants[0]; i++)
         if (tl_v_is(n->v, constants[i].text)) {
-            n->type = TL_N_CONST;
+            n->type = TL_NODE_CONST;
             n->v = constants[i].v;
             return n;
         }
     if (with_ns && tl_skip_op(p, '.')) {
-        n->type = TL_N_NSREF;
-        n->a = tl_new_node(p, TL_N_NAME);
+        n->type = TL_NODE_NSREF;
+        n->a = tl_new_node(p, TL_NODE_NAME);
         n->a->v = n->v;
         n->v = tl_expect_name(p);
     }
@@ -137,7 +137,7 @@ static tl_node *name(tl_parser *p, int with_ns) {
 static tl_node *parenthesized(tl_parser *p) {
     next(p);
     tl_node *n = NULL;
-    if (tl_at_op(p, ')')) n = tl_new_node(p, TL_N_TUPLE);
+    if (tl_at_op(p, ')')) n = tl_new_node(p, TL_NODE_TUPLE);
     else n = tl_parse_tuple(p, 1, NULL);
     tl_expect_op(p, ')');
     return n;
@@ -149,7 +149,7 @@ static tl_node *primary(tl_parser *p, int with_ns) {
     case TL_T_NAME: return name(p, with_ns);
     case TL_T_STR: return strings(p);
     case TL_T_NUM:
-        n = tl_new_node(p, TL_N_CONST);
+        n = tl_new_node(p, TL_NODE_CONST);
         n->v = p->t->v;
         next(p);
         return n;
@@ -165,7 +165,7 @@ static tl_node *primary(tl_parser *p, int with_ns) {
 static tl_node *subscribed(tl_parser *p) {
     tl_node *from = tl_at_op(p, ':') ? NULL : tl_parse_expr(p, 1);
     if (!tl_at_op(p, ':')) return from;
-    tl_node *n = tl_new_node(p, TL_N_SLICE), **part[] = {&n->b, &n->c};
+    tl_node *n = tl_new_node(p, TL_NODE_SLICE), **part[] = {&n->b, &n->c};
     n->a = from;
     for (int i = 0; i < 2 && tl_skip_op(p, ':'); i++)
         if (!tl_at_op(p, ':') && !tl_at_op(p, ']') && !tl_at_op(p, ',')) *part[i] = tl_parse_expr(p, 1);
@@ -173,21 +173,21 @@ static tl_node *subscribed(tl_parser *p) {
 }
 
 static tl_node *subscript(tl_parser *p, tl_node *on) {
-    tl_node *n = tl_new_node(p, TL_N_ITEM);
+    tl_node *n = tl_new_node(p, TL_NODE_ITEM);
     n->a = on;
     if (tl_skip_op(p, '.')) {
         if (p->t->type == TL_T_NUM && p->t->v.kind == TL_INT) {
             n->b = primary(p, 0);
             return n;
         }
-        n->type = TL_N_ATTR;
+        n->type = TL_NODE_ATTR;
         n->v = tl_expect_name(p);
         return n;
     }
     next(p);
     n->b = subscribed(p);
     if (tl_at_op(p, ',')) {
-        tl_node *tuple = tl_new_node(p, TL_N_TUPLE);
+        tl_node *tuple = tl_new_node(p, TL_NODE_TUPLE);
         tl_add_node(p, &tuple->list, n->b);
         while (tl_skip_op(p, ',')) tl_add_node(p, &tuple->list, subscribed(p));
         n->b = tuple;
@@ -207,7 +207,7 @@ static void call_arg(tl_parser *p, tl_call_args *a) {
         a->star2 = tl_parse_expr(p, 1);
     } else if (t->type == TL_T_NAME && t[1].type == TL_T_OP && t[1].op == '=') {
         if (a->star2) tl_x_fail(p->c, order);
-        tl_node *key = tl_new_node(p, TL_N_CONST);
+        tl_node *key = tl_new_node(p, TL_NODE_CONST);
         key->v = tl_expect_name(p);
         next(p);
         tl_add_node(p, &a->kw, key);
@@ -231,7 +231,7 @@ static tl_call_args *call_args(tl_parser *p) {
 }
 
 static tl_node *call(tl_parser *p, tl_node *on) {
-    tl_node *n = tl_new_node(p, TL_N_CALL);
+    tl_node *n = tl_new_node(p, TL_NODE_CALL);
     n->a = on;
     n->args = call_args(p);
     return n;
@@ -249,7 +249,7 @@ void tl_fail_unknown(tl_parser *p) {
     const tl_node *n = p->unknown;
     if (!n) return;
     p->c->line = n->line;
-    tl_x_fail(p->c, "no %s named '%.*s'", n->type == TL_N_FILTER ? "filter" : "test", (int)n->v.n, n->v.u.s);
+    tl_x_fail(p->c, "no %s named '%.*s'", n->type == TL_NODE_FILTER ? "filter" : "test", (int)n->v.n, n->v.u.s);
 }
 
 static tl_val dotted_name(tl_parser *p) {
@@ -267,7 +267,7 @@ static tl_val dotted_name(tl_parser *p) {
 
 tl_node *tl_parse_filters(tl_parser *p, tl_node *on, int inline_first) {
     while (inline_first || tl_skip_op(p, '|')) {
-        tl_node *n = tl_new_node(p, TL_N_FILTER);
+        tl_node *n = tl_new_node(p, TL_NODE_FILTER);
         inline_first = 0;
         n->a = on;
         n->v = dotted_name(p);
@@ -280,7 +280,7 @@ tl_node *tl_parse_filters(tl_parser *p, tl_node *on, int inline_first) {
 }
 
 static tl_node *test(tl_parser *p, tl_node *on) {
-    tl_node *n = tl_new_node(p, TL_N_TEST);
+    tl_node *n = tl_new_node(p, TL_NODE_TEST);
     next(p);
     int negated = tl_skip_name(p, "not");
     n->a = on;
@@ -297,7 +297,7 @@ static tl_node *test(tl_parser *p, tl_node *on) {
         tl_add_node(p, &n->args->pos, postfix(p, primary(p, 0)));
     }
     if (!negated) return n;
-    tl_node *not = tl_new_node(p, TL_N_NOT);
+    tl_node *not = tl_new_node(p, TL_NODE_NOT);
     not->a = n;
     return not;
 }
@@ -306,7 +306,7 @@ static tl_node *unary(tl_parser *p, int with_filter) {
     tl_node *n;
     enter(p);
     if (tl_at_op(p, '-') || tl_at_op(p, '+')) {
-        n = tl_new_node(p, tl_at_op(p, '-') ? TL_N_NEG : TL_N_POS);
+        n = tl_new_node(p, tl_at_op(p, '-') ? TL_NODE_NEG : TL_NODE_POS);
         next(p);
         n->a = unary(p, 0);
     } else {
@@ -324,7 +324,7 @@ static tl_node *unary(tl_parser *p, int with_filter) {
 }
 
 static tl_node *two(tl_parser *p, int op, tl_node *a) {
-    tl_node *n = tl_new_node(p, TL_N_BINARY);
+    tl_node *n = tl_new_node(p, TL_NODE_BINARY);
     n->op = op;
     n->a = a;
     next(p);
@@ -352,7 +352,7 @@ static tl_node *product(tl_parser *p) {
 static tl_node *concat(tl_parser *p) {
     tl_node *first = product(p);
     if (!tl_at_op(p, '~')) return first;
-    tl_node *n = tl_new_node(p, TL_N_CONCAT);
+    tl_node *n = tl_new_node(p, TL_NODE_CONCAT);
     tl_add_node(p, &n->list, first);
     while (tl_skip_op(p, '~')) tl_add_node(p, &n->list, product(p));
     return n;
@@ -386,10 +386,10 @@ static tl_node *compare(tl_parser *p) {
     tl_node *first = sum(p), *n = NULL;
     for (int op; (op = compare_op(p)) != 0;) {
         if (!n) {
-            n = tl_new_node(p, TL_N_COMPARE);
+            n = tl_new_node(p, TL_NODE_COMPARE);
             n->a = first;
         }
-        tl_node *right = tl_new_node(p, TL_N_COMPARE);
+        tl_node *right = tl_new_node(p, TL_NODE_COMPARE);
         right->op = op;
         right->a = sum(p);
         tl_add_node(p, &n->list, right);
@@ -399,7 +399,7 @@ static tl_node *compare(tl_parser *p) {
 
 static tl_node *not(tl_parser *p) {
     if (!tl_at_name(p, "not")) return compare(p);
-    tl_node *n = tl_new_node(p, TL_N_NOT);
+    tl_node *n = tl_new_node(p, TL_NODE_NOT);
     next(p);
     enter(p);
     n->a = not(p);
@@ -410,7 +410,7 @@ static tl_node *not(tl_parser *p) {
 static tl_node *and(tl_parser *p) {
     tl_node *n = not(p);
     while (tl_at_name(p, "and")) {
-        tl_node *both = tl_new_node(p, TL_N_AND);
+        tl_node *both = tl_new_node(p, TL_NODE_AND);
         next(p);
         both->a = n;
         both->b = not(p);
@@ -422,7 +422,7 @@ static tl_node *and(tl_parser *p) {
 static tl_node *or(tl_parser *p) {
     tl_node *n = and(p);
     while (tl_at_name(p, "or")) {
-        tl_node *either = tl_new_node(p, TL_N_OR);
+        tl_node *either = tl_new_node(p, TL_NODE_OR);
         next(p);
         either->a = n;
         either->b = and(p);
@@ -436,7 +436,7 @@ tl_node *tl_parse_expr(tl_parser *p, int with_cond) {
     tl_node *unknown = p->unknown;
     tl_node *n = or(p);
     while (with_cond && tl_at_name(p, "if")) {
-        tl_node *cond = tl_new_node(p, TL_N_COND);
+        tl_node *cond = tl_new_node(p, TL_NODE_COND);
         next(p);
         cond->a = n;
         cond->b = or(p);
@@ -455,7 +455,7 @@ static int tuple_end(const tl_parser *p, const char *stop) {
 static tl_node *tuple_of(tl_parser *p, const char *stop, tl_node *(*item)(tl_parser *, int), int flag) {
     tl_node *first = item(p, flag);
     if (!tl_at_op(p, ',')) return first;
-    tl_node *n = tl_new_node(p, TL_N_TUPLE);
+    tl_node *n = tl_new_node(p, TL_NODE_TUPLE);
     tl_add_node(p, &n->list, first);
     while (tl_skip_op(p, ',') && !tuple_end(p, stop)) tl_add_node(p, &n->list, item(p, flag));
     return n;
@@ -466,9 +466,9 @@ tl_node *tl_parse_tuple(tl_parser *p, int with_cond, const char *stop) {
 }
 
 static void check_target(tl_parser *p, const tl_node *n) {
-    if (n->type == TL_N_TUPLE)
+    if (n->type == TL_NODE_TUPLE)
         for (int i = 0; i < n->list.n; i++) check_target(p, n->list.v[i]);
-    else if (n->type != TL_N_NAME && n->type != TL_N_NSREF) tl_x_fail(p->c, "cannot assign to this: a name is needed");
+    else if (n->type != TL_NODE_NAME && n->type != TL_NODE_NSREF) tl_x_fail(p->c, "cannot assign to this: a name is needed");
 }
 
 static tl_node *target_item(tl_parser *p, int with_ns) {

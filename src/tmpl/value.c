@@ -52,7 +52,7 @@ tl_val tl_v_pair(tl_tx *c, tl_val a, tl_val b) {
 tl_val tl_v_dict(tl_tx *c) { return (tl_val){.kind = TL_DICT, .u.dict = tl_x_alloc(c, 1, sizeof(tl_dict))}; }
 
 const char *tl_v_type(tl_val v) {
-    static const char *const names[TL_N_KINDS] = {
+    static const char *const names[TL_N_VAL_KINDS] = {
         "missing", "Undefined", "NoneType", "bool", "int", "float", "int", "str", "list", "tuple", "dict", "dict_keys",
         "dict_values", "dict_items", "range", "generator", "Namespace", "LoopContext", "function", "Macro", "Cycler",
         "Joiner"};

@@ -13,14 +13,14 @@
 #include <time.h>
 #include "base/base.h"
 
-enum tl_kind {
+enum tl_val_kind {
     TL_MISSING,              /* an argument that was not given; never seen by templates */
     TL_UNDEF, TL_NONE, TL_BOOL, TL_INT, TL_FLOAT,
     TL_BIG,                  /* an integer over 64 bits in the JSON: its digits, no arithmetic */
     TL_STR, TL_LIST, TL_TUPLE, TL_DICT,
     TL_KEYS, TL_VALUES, TL_ITEMS,      /* views of a dict */
     TL_RANGE, TL_GEN, TL_NS, TL_LOOP, TL_FUNC, TL_MACRO, TL_CYCLER, TL_JOINER,
-    TL_N_KINDS
+    TL_N_VAL_KINDS
 };
 
 /* TL_UNDEF, sub: what u.s says. TL_UNDEF_ATTR + kind: a name that values of this kind do not have. */

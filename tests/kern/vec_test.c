@@ -158,17 +158,17 @@ static void clamped_gate(void) {
         const int n = sizes[j];
         const float *x = randoms(0, n, 12);
         float *u = randoms(1, n, 12), *y = copy(2, x, n);
-        K.clamped_mul(y, u, n);
+        K.swiglu_oai(y, u, n);
         for (int i = 0; i < n; i++) {
             const double z = fmin(x[i], 7), v = fmax(-7, fmin(u[i], 7)), want = z / (1 + exp(-(double)1.702f * z)) * (v + 1);
             CHECKF(fabs(y[i] - want) <= (10 + 8 * fabs(z)) * EPS * fabs(want), "%s n %d: %.9g, want %.9g", K.level, n, y[i], want);
         }
         y = copy(2, x, n), y[0] = INFINITY, u[0] = 1;
-        K.clamped_mul(y, u, n);
+        K.swiglu_oai(y, u, n);
         CHECKF(fabs(y[0] - 14) < 1e-4, "%s: Inf gives %g", K.level, y[0]);
         for (int what = 0; what < 2; what++) {
             y = copy(2, x, n), u = randoms(1, n, 12), (what ? y : u)[n - 1] = NAN;
-            K.clamped_mul(y, u, n);
+            K.swiglu_oai(y, u, n);
             CHECKF(isnan(y[n - 1]), "%s n %d: NaN lost", K.level, n);
         }
     }

@@ -42,7 +42,7 @@ typedef struct job { tl_attention a; tl_kernels k; tl_pool *pool; } job;
 
 static void run(void *arg, int thread, int n_threads) {
     job *j = arg;
-    tl_team t = {.pool = j->pool, .k = &j->k, .thread = thread, .n_threads = n_threads};
+    tl_worker t = {.pool = j->pool, .k = &j->k, .thread = thread, .n_threads = n_threads};
     t.attn = calloc(tl_attention_scratch(GROUP, j->a.head_dim), sizeof *t.attn);
     tl_attention_run(&t, &j->a);
     free(t.attn);

@@ -11,5 +11,5 @@ static void gpt_oss_hparams(tl_hparams *hp, tl_faults *f) {
 
 extern const tl_arch tl_arch_gpt_oss;
 const tl_arch tl_arch_gpt_oss = {
-    .name = "gpt-oss", .rope_kind = TL_ROPE_NEOX, .bias = TL_BIAS_ALL, .ffn = TL_FFN_CLAMPED_GATE, .sinks = 1,
+    .name = "gpt-oss", .rope_kind = TL_ROPE_NEOX, .bias = TL_BIAS_ALL, .ffn = TL_FFN_SWIGLU_OAI, .sinks = 1,
     .ffn_norm = "post_attention_norm", .keys = TL_KEY_EXPERTS, .hparams = gpt_oss_hparams};

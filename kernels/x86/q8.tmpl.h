@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * each32.tmpl.h: the products of type.tmpl.h for TL_ACT_Q8, where a float operation follows every 32 elements, or 16. */
+ * q8.tmpl.h: the products of type.tmpl.h for TL_ACT_Q8, where a float operation follows every 32 elements, or 16. */
 #define ACT TL_ACT_Q8
 #define PANELS_START(a) PANELS_AT(a)
 #define PANEL_BYTES(k) ((size_t)(k) / 32 * PANEL_BLOCK(HALF, MIN))

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * whole.tmpl.h: the products of type.tmpl.h for TL_ACT_Q8K: blocks of 256 in whole numbers (whole.h). */
+ * q8k.tmpl.h: the products of type.tmpl.h for TL_ACT_Q8K: blocks of 256 in whole numbers (q8k.h). */
 #define ACT TL_ACT_Q8K
 #define PAIRS (MIN ? 4 * (1 + HALF) : 0)
 #if !MIN
@@ -42,7 +42,7 @@ static void FN(expand, TYPE)(const uint8_t *group, int k, uint8_t *panel) {
  * is the sum of two such fours but for the last rounding, which to_f32 would do: two operations instead of three. */
 #define IN_FLOATS (BITS == 4 && !HALF)
 
-/* As in each32.tmpl.h: T tokens, S groups of rows side by side. */
+/* As in q8.tmpl.h: T tokens, S groups of rows side by side. */
 INLINE void FN(fused, TYPE)(const int T, const int S, const tl_gemm_args *a, const uint8_t *group, size_t bytes, act_tile x,
                             int r) {
     const uint8_t *terms = (const uint8_t *)a->scratch + x.at * 4;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * whole.h: types with blocks of 256 as tiles (AMX) multiply them: TL_ACT_Q8K, summed in whole numbers (kernels.h). What
+ * q8k.h: types with blocks of 256 as tiles (AMX) multiply them: TL_ACT_Q8K, summed in whole numbers (kernels.h). What
  * tiles are slow at is giving their sums away, so scales go into the codes beforehand, in one or two planes of bytes:
  *   with minima     code * (scale & 7) and code * (scale >> 3), each at most 31 * 7, whose sums count 1 and 8;
  *   without         code * scale, up to 13 bits and a sign, as 128 * high + low.

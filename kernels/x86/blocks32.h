@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * legacy.h: the types with blocks of 32. Layout of a packed block of ROWS rows (planes: planes.h); the file's layout is
+ * blocks32.h: the types with blocks of 32. Layout of a packed block of ROWS rows (planes: planes.h); the file's layout is
  * in types/. */
 
 /* ---- q4_0: d [ROWS] fp16 | 4 planes */
