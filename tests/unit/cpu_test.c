@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * CPU detection and the choice and filling of levels, with made-up CPUs: filling a table runs no kernel. */
+ * CPU detection and the choice and filling of levels, with made-up CPUs. A level fills its
+ * part of the table with code of its own instructions, so only levels that this CPU has are filled. */
 #include "kernels.h"
 #include "test.h"
 
@@ -8,6 +9,8 @@ static int count_levels(void) {
     while (tl_levels[n].name) n++;
     return n;
 }
+
+static int runs_here(int level) { return !(tl_levels[level].needs & ~tl_cpu_features()); }
 
 static int ends_with(const char *s, const char *end) {
     size_t a = strlen(s), b = strlen(end);
@@ -42,6 +45,7 @@ static void choice(void) {
 static void no_slot_from_a_level_that_is_not_part(void) {
     static tl_kernels k;
     for (int i = 0; i < count_levels(); i++) {
+        if (!runs_here(i)) continue;
         tl_kernels_init(&k, i);
         for (int j = 0; j < count_levels(); j++) {
             if (!(tl_levels[j].needs & ~tl_levels[i].needs)) continue;
@@ -57,6 +61,7 @@ static void no_slot_from_a_level_that_is_not_part(void) {
 static void tables_are_full(void) {
     static tl_kernels k;
     for (int i = 0; i < count_levels(); i++) {
+        if (!runs_here(i)) continue;
         memset(&k, 0xff, sizeof k);
         tl_kernels_init(&k, i);
         CHECK(!strcmp(k.level, tl_levels[i].name));
