@@ -12,33 +12,25 @@
 #include "bench/random.h"
 #include "gguf/gguf.h"
 #include "kernels.h"
+#include "model/model.h"
 
 /* ---- what an architecture consists of ---------------------------------------------------------------------------- */
 
-enum { BIAS = 1, QK_NORM = 2, POST_NORM = 4, TIED = 8, SPM = 16, LOCAL = 32, NO_PRE_NORM = 64, QK_NORM_ROW = 128,
-       FUSED_QKV = 256, FUSED_GATE = 512, ALL_BIAS = 1024, LAYER_NORM = 2048, NO_GATE = 4096, POSITIONS = 8192,
-       ONE_NORM = 16384, HEAD_BIAS = 32768, EXPERTS = 65536, SHARED_EXPERT = 131072, SINKS = 262144 };
-enum { LAYER_NORMED = LAYER_NORM | BIAS | ALL_BIAS | NO_GATE };
-
-static const struct arch { const char *name, *pre; int has; double rope_base; } archs[] = {
-    {"llama", "gpt-2", 0, 10000},
-    {"qwen2", "qwen2", BIAS | TIED, 1000000},
-    {"qwen3", "qwen2", QK_NORM, 1000000},
-    {"qwen2moe", "qwen2", BIAS | EXPERTS | SHARED_EXPERT, 1000000},
-    {"qwen3moe", "qwen2", QK_NORM | EXPERTS, 1000000},
-    {"gemma", "default", TIED | SPM, 10000},
-    {"gemma2", "default", POST_NORM | TIED | SPM | LOCAL, 10000},
-    {"gemma3", "default", QK_NORM | POST_NORM | TIED | SPM | LOCAL, 1000000},
-    {"olmo2", "gpt-2", QK_NORM_ROW | NO_PRE_NORM | POST_NORM | LOCAL, 500000},
-    {"granite", "gpt-2", TIED, 10000},
-    {"granitemoe", "gpt-2", TIED | EXPERTS, 10000},
-    {"smollm3", "gpt-2", TIED, 2000000},
-    {"phi2", "gpt-2", LAYER_NORMED | ONE_NORM | HEAD_BIAS, 10000},
-    {"phi3", "gpt-2", FUSED_QKV | FUSED_GATE, 10000},
-    {"starcoder2", "gpt-2", LAYER_NORMED | TIED, 10000},
-    {"gpt2", "gpt-2", LAYER_NORMED | FUSED_QKV | POSITIONS | TIED, 10000},
-    {"gptneox", "gpt-2", LAYER_NORMED | FUSED_QKV, 10000},
-    {"gpt-oss", "gpt-2", BIAS | ALL_BIAS | EXPERTS | SINKS, 150000},
+/* Beyond what the engine's own row of the architecture says; those that are not here have gpt-2's text and no experts. */
+enum { SPM = 1, LOCAL = 2, EXPERTS = 4, SHARED_EXPERT = 8 };
+static const struct habit { const char *name, *pre; int has; float rope_base; } habits[] = {
+    {"qwen2", "qwen2", 0, 1000000},
+    {"qwen3", "qwen2", 0, 1000000},
+    {"qwen2moe", "qwen2", EXPERTS | SHARED_EXPERT, 1000000},
+    {"qwen3moe", "qwen2", EXPERTS, 1000000},
+    {"gemma", "default", SPM, 10000},
+    {"gemma2", "default", SPM | LOCAL, 10000},
+    {"gemma3", "default", SPM | LOCAL, 1000000},
+    {"olmo2", "gpt-2", LOCAL, 500000},
+    {"granitemoe", "gpt-2", EXPERTS, 10000},
+    {"smollm3", "gpt-2", 0, 2000000},
+    {"gpt-oss", "gpt-2", EXPERTS, 150000},
+    {NULL, "gpt-2", 0, 10000},
 };
 
 typedef struct config {
@@ -46,7 +38,8 @@ typedef struct config {
     int64_t layers, embd, heads, kv_heads, head_dim, ff, vocab, ctx, seed, split, experts;
     int tied;
     tl_opt_list keys, without, halved;
-    const struct arch *arch;
+    const struct habit *habit;
+    tl_arch arch;
     int type;
 } config;
 
@@ -84,140 +77,62 @@ static int listed(const tl_opt_list *list, const char *name) {
     return 0;
 }
 
-static void add(tensors *t, int type, int64_t cols, int64_t rows, float mean, float deviation, const char *name) {
-    const tl_type_info *info = tl_type_info_get((uint32_t)type);
-    if (t->err.code || listed(&t->c->without, name)) return;
-    if (listed(&t->c->halved, name)) *(rows ? &rows : &cols) /= 2;
-    if (cols % info->elems) {
-        tl_fail(&t->err, TL_E_ARGUMENT, "%s has %lld columns, not a multiple of %d as %s needs", name, (long long)cols,
-                info->elems, info->name);
-        return;
-    }
+static tensor *next_tensor(tensors *t) {
     if (t->n == t->cap) {
         size_t cap = t->cap ? t->cap * 2 : 64;
         tensor *v = tl_realloc_n(t->v, cap, sizeof *v, "tensors", &t->err);
-        if (!v) return;
+        if (!v) return NULL;
         t->v = v;
         t->cap = cap;
     }
-    tensor *x = &t->v[t->n];
-    *x = (tensor){.type = type, .n_dims = rows ? 2 : 1, .dims = {cols, rows}};
-    size_t n = (size_t)cols * (size_t)(rows ? rows : 1);
+    return &t->v[t->n];
+}
+
+/* Random values: matrices have deviation 1/sqrt(columns), vectors 0.1. */
+static void fill(tensors *t, tensor *x, size_t n, float mean, float deviation) {
+    const tl_type_info *info = tl_type_info_get((uint32_t)x->type);
     x->bytes = n / (size_t)info->elems * (size_t)info->bytes;
-    x->data = tl_alloc_n(x->bytes, 1, name, &t->err);
+    x->data = tl_alloc_n(x->bytes, 1, x->name, &t->err);
     if (!x->data) return;
-    snprintf(x->name, sizeof x->name, "%s", name);
     uint64_t state = (uint64_t)t->c->seed;
-    for (const char *p = name; *p; p++) state = (state ^ (unsigned char)*p) * 0x100000001b3u;
-    tl_random_weights(type, x->data, n, mean, deviation, &state);
+    for (const char *p = x->name; *p; p++) state = (state ^ (unsigned char)*p) * 0x100000001b3u;
+    tl_random_weights(x->type, x->data, n, mean, deviation, &state);
     t->n++;
 }
 
-static void add_matrix(tensors *t, int64_t cols, int64_t rows, const char *name) {
-    add(t, t->c->type, cols, rows, 0, 1 / sqrtf((float)cols), name);
+static void add_tensor(void *user, const tl_tensor *row) {
+    tensors *t = user;
+    tl_tensor r;
+    if (t->err.code || !tl_tensor_written(row, &r) || listed(&t->c->without, r.name)) return;
+    tensor *x = next_tensor(t);
+    if (!x) return;
+    int matrix = r.rows > 1, type = matrix && r.role != TL_ROLE_ROUTER ? t->c->type : TL_TYPE_F32;
+    if (strcmp(r.name, "position_embd.weight") == 0) type = t->c->type, matrix = 1;
+    const tl_type_info *info = tl_type_info_get((uint32_t)type);
+    *x = (tensor){.type = type, .dims = {r.cols, r.rows ? r.rows : r.n, r.rows ? r.n : 1}};
+    x->n_dims = x->dims[2] > 1 ? 3 : x->dims[1] > 1 ? 2 : 1;
+    snprintf(x->name, sizeof x->name, "%s", r.name);
+    if (listed(&t->c->halved, r.name)) x->dims[x->n_dims > 1] /= 2;
+    if (x->dims[0] % info->elems)
+        tl_fail(&t->err, TL_E_ARGUMENT, "%s has %lld columns, not a multiple of %d as %s needs", r.name,
+                (long long)x->dims[0], info->elems, info->name);
+    else
+        fill(t, x, (size_t)(x->dims[0] * x->dims[1] * x->dims[2]), r.mean, matrix ? 1 / sqrtf((float)r.cols) : 0.1f);
 }
 
-static void add_vector(tensors *t, int64_t n, float mean, const char *name) {
-    add(t, TL_TYPE_F32, n, 0, mean, 0.1f, name);
-}
-
-/* One matrix for each expert. */
-static void add_experts(tensors *t, int64_t cols, int64_t rows, const char *name) {
-    size_t n = t->n;
-    add_matrix(t, cols, rows * t->c->experts, name);
-    if (t->n == n) return;
-    t->v[n].n_dims = 3;
-    t->v[n].dims[1] /= t->c->experts;
-    t->v[n].dims[2] = t->c->experts;
-}
-
-static void add_mixture(tensors *t, int layer) {
-    const config *c = t->c;
-    char name[64];
-#define NAME(s) (snprintf(name, sizeof name, "blk.%d." s, layer), name)
-    add(t, TL_TYPE_F32, c->embd, c->experts, 0, 1 / sqrtf((float)c->embd), NAME("ffn_gate_inp.weight"));
-    add_experts(t, c->embd, c->ff, NAME("ffn_gate_exps.weight"));
-    add_experts(t, c->embd, c->ff, NAME("ffn_up_exps.weight"));
-    add_experts(t, c->ff, c->embd, NAME("ffn_down_exps.weight"));
-    if (c->arch->has & ALL_BIAS) {
-        add_vector(t, c->experts, 0, NAME("ffn_gate_inp.bias"));
-        add(t, TL_TYPE_F32, c->ff, c->experts, 0, 0.1f, NAME("ffn_gate_exps.bias"));
-        add(t, TL_TYPE_F32, c->ff, c->experts, 0, 0.1f, NAME("ffn_up_exps.bias"));
-        add(t, TL_TYPE_F32, c->embd, c->experts, 0, 0.1f, NAME("ffn_down_exps.bias"));
-    }
-    if (!(c->arch->has & SHARED_EXPERT)) return;
-    add_vector(t, c->embd, 0, NAME("ffn_gate_inp_shexp.weight"));
-    add_matrix(t, c->embd, c->ff, NAME("ffn_gate_shexp.weight"));
-    add_matrix(t, c->embd, c->ff, NAME("ffn_up_shexp.weight"));
-    add_matrix(t, c->ff, c->embd, NAME("ffn_down_shexp.weight"));
-#undef NAME
-}
-
-/* name: without ".weight". */
-static void add_norm(tensors *t, const char *name) {
-    char full[64];
-    snprintf(full, sizeof full, "%s.weight", name);
-    add_vector(t, t->c->embd, 1, full);
-    snprintf(full, sizeof full, "%s.bias", name);
-    if (t->c->arch->has & LAYER_NORM) add_vector(t, t->c->embd, 0, full);
-}
-
-static void add_layer(tensors *t, int layer) {
-    const config *c = t->c;
-    int64_t q = c->heads * c->head_dim, kv = c->kv_heads * c->head_dim;
-    char name[64];
-#define NAME(s) (snprintf(name, sizeof name, "blk.%d." s, layer), name)
-    if (!(c->arch->has & NO_PRE_NORM)) {
-        add_norm(t, NAME("attn_norm"));
-        if (c->arch->has & SINKS) add_norm(t, NAME("post_attention_norm"));
-        else if (!(c->arch->has & ONE_NORM)) add_norm(t, NAME("ffn_norm"));
-    }
-    if (c->arch->has & FUSED_QKV) add_matrix(t, c->embd, q + 2 * kv, NAME("attn_qkv.weight"));
-    else {
-        add_matrix(t, c->embd, q, NAME("attn_q.weight"));
-        add_matrix(t, c->embd, kv, NAME("attn_k.weight"));
-        add_matrix(t, c->embd, kv, NAME("attn_v.weight"));
-    }
-    if (c->arch->has & ALL_BIAS) {
-        add_vector(t, c->embd, 0, NAME("attn_output.bias"));
-        if (!c->experts) add_vector(t, c->ff, 0, NAME("ffn_up.bias"));
-        if (!c->experts) add_vector(t, c->embd, 0, NAME("ffn_down.bias"));
-    }
-    if (c->arch->has & SINKS) add_vector(t, c->heads, 0, NAME("attn_sinks.weight"));
-    if (c->arch->has & BIAS && c->arch->has & FUSED_QKV) add_vector(t, q + 2 * kv, 0, NAME("attn_qkv.bias"));
-    else if (c->arch->has & BIAS) {
-        add_vector(t, q, 0, NAME("attn_q.bias"));
-        add_vector(t, kv, 0, NAME("attn_k.bias"));
-        add_vector(t, kv, 0, NAME("attn_v.bias"));
-    }
-    if (c->arch->has & (QK_NORM | QK_NORM_ROW)) {
-        int row = (c->arch->has & QK_NORM_ROW) != 0;
-        add_vector(t, row ? q : c->head_dim, 1, NAME("attn_q_norm.weight"));
-        add_vector(t, row ? kv : c->head_dim, 1, NAME("attn_k_norm.weight"));
-    }
-    add_matrix(t, q, c->embd, NAME("attn_output.weight"));
-    if (c->experts) add_mixture(t, layer);
-    else if (c->arch->has & FUSED_GATE) add_matrix(t, c->embd, 2 * c->ff, NAME("ffn_up.weight"));
-    else {
-        if (!(c->arch->has & NO_GATE)) add_matrix(t, c->embd, c->ff, NAME("ffn_gate.weight"));
-        add_matrix(t, c->embd, c->ff, NAME("ffn_up.weight"));
-    }
-    if (!c->experts) add_matrix(t, c->ff, c->embd, NAME("ffn_down.weight"));
-    if (c->arch->has & POST_NORM) {
-        add_norm(t, NAME("post_attention_norm"));
-        add_norm(t, NAME("post_ffw_norm"));
-    }
-#undef NAME
-}
-
+/* The engine's own list of the tensors of such a model. */
 static void add_all(tensors *t) {
     const config *c = t->c;
-    add_matrix(t, c->embd, c->vocab, "token_embd.weight");
-    for (int i = 0; i < c->layers; i++) add_layer(t, i);
-    add_norm(t, "output_norm");
-    if (c->arch->has & POSITIONS) add_matrix(t, c->embd, c->ctx, "position_embd.weight");
-    if (c->arch->has & HEAD_BIAS) add_vector(t, c->vocab, 0, "output.bias");
-    if (!c->tied) add_matrix(t, c->embd, c->vocab, "output.weight");
+    struct tl_model m = {.arch = &c->arch};
+    m.hp = (tl_hparams){.n_layers = (int)c->layers, .n_embd = (int)c->embd, .n_heads = (int)c->heads,
+                        .n_kv_heads = (int)c->kv_heads, .head_dim = (int)c->head_dim, .n_ff = (int)c->ff,
+                        .n_vocab = (int)c->vocab, .parallel = c->arch.parallel, .n_positions = (int)c->ctx,
+                        .n_experts = (int)c->experts, .n_experts_used = c->experts > 1 ? 2 : 1, .n_ff_expert = (int)c->ff,
+                        .n_ff_shared = c->habit->has & SHARED_EXPERT ? (int)c->ff : 0};
+    if (tl_hparams_set_layers(&m.hp, &t->err) == TL_OK && tl_blocks_build(&m, &t->err) == TL_OK)
+        tl_model_tensors(&m, &(tl_visitor){add_tensor, t});
+    tl_blocks_free(&m);
+    tl_hparams_done(&m.hp);
 }
 
 /* ---- vocabulary -------------------------------------------------------------------------------------------------- */
@@ -314,7 +229,7 @@ static void put_merges(tl_gguf_writer *w) {
 }
 
 static int put_vocab(tl_gguf_writer *w, const config *c, tl_error *err) {
-    int spm = (c->arch->has & SPM) != 0, rc = TL_OK;
+    int spm = (c->habit->has & SPM) != 0, rc = TL_OK;
     size_t n = (size_t)c->vocab;
     vocab v = {.cap = c->vocab};
     v.text = tl_alloc_n(n, sizeof *v.text, "tokens", err);
@@ -324,11 +239,11 @@ static int put_vocab(tl_gguf_writer *w, const config *c, tl_error *err) {
     if (!v.text || !v.type || !v.score || !list) rc = TL_E_MEMORY;
     else fill_vocab(&v, spm);
     if (rc == TL_OK && v.n > v.cap)
-        rc = tl_fail(err, TL_E_ARGUMENT, "--vocab must be at least %lld for %s", (long long)v.n, c->arch->name);
+        rc = tl_fail(err, TL_E_ARGUMENT, "--vocab must be at least %lld for %s", (long long)v.n, c->arch.name);
     if (rc == TL_OK) {
         for (size_t i = 0; i < n; i++) list[i] = v.text[i];
         tl_gguf_put_str(w, "tokenizer.ggml.model", spm ? "llama" : "gpt2");
-        tl_gguf_put_str(w, "tokenizer.ggml.pre", c->arch->pre);
+        tl_gguf_put_str(w, "tokenizer.ggml.pre", c->habit->pre);
         tl_gguf_put_strs(w, "tokenizer.ggml.tokens", list, n);
         if (spm) tl_gguf_put_f32s(w, "tokenizer.ggml.scores", v.score, n);
         tl_gguf_put_i32s(w, "tokenizer.ggml.token_type", v.type, n);
@@ -351,8 +266,8 @@ static int put_vocab(tl_gguf_writer *w, const config *c, tl_error *err) {
 
 static void put_arch(tl_gguf_writer *w, const config *c) {
     char key[64];
-#define KEY(s) (snprintf(key, sizeof key, "%s." s, c->arch->name), key)
-    tl_gguf_put_str(w, "general.architecture", c->arch->name);
+#define KEY(s) (snprintf(key, sizeof key, "%s." s, c->arch.name), key)
+    tl_gguf_put_str(w, "general.architecture", c->arch.name);
     tl_gguf_put_str(w, "general.type", "model");
     tl_gguf_put_str(w, "general.name", "tiny random model");
     if (c->chat) tl_gguf_put_str(w, "tokenizer.chat_template", c->chat);
@@ -364,21 +279,21 @@ static void put_arch(tl_gguf_writer *w, const config *c) {
     tl_gguf_put_u32(w, KEY("attention.head_count_kv"), (uint32_t)c->kv_heads);
     tl_gguf_put_u32(w, KEY("attention.key_length"), (uint32_t)c->head_dim);
     tl_gguf_put_u32(w, KEY("attention.value_length"), (uint32_t)c->head_dim);
-    tl_gguf_put_f32(w, c->arch->has & LAYER_NORM ? KEY("attention.layer_norm_epsilon") : KEY("attention.layer_norm_rms_epsilon"), 1e-5f);
-    tl_gguf_put_f32(w, KEY("rope.freq_base"), (float)c->arch->rope_base);
+    tl_gguf_put_f32(w, c->arch.layer_norm ? KEY("attention.layer_norm_epsilon") : KEY("attention.layer_norm_rms_epsilon"), 1e-5f);
+    tl_gguf_put_f32(w, KEY("rope.freq_base"), c->habit->rope_base);
     tl_gguf_put_u32(w, KEY("rope.dimension_count"), (uint32_t)c->head_dim);
     tl_gguf_put_u32(w, KEY("vocab_size"), (uint32_t)c->vocab);
     if (c->experts) {
         tl_gguf_put_u32(w, KEY("expert_count"), (uint32_t)c->experts);
         tl_gguf_put_u32(w, KEY("expert_used_count"), c->experts > 1 ? 2 : 1);
     }
-    if (c->arch->has & LOCAL) {
+    if (c->habit->has & LOCAL) {
         tl_gguf_put_u32(w, KEY("attention.sliding_window"), 16);
         tl_gguf_put_f32(w, KEY("rope.freq_base_swa"), 10000);
     }
     for (int i = 0; i < c->keys.n; i++) {
         const char *text = c->keys.v[i], *x = strchr(text, '=') ? strchr(text, '=') + 1 : "";
-        snprintf(key, sizeof key, "%s.%.*s", c->arch->name, (int)strcspn(text, "="), text);
+        snprintf(key, sizeof key, "%s.%.*s", c->arch.name, (int)strcspn(text, "="), text);
         if (strcmp(x, "true") == 0 || strcmp(x, "false") == 0) tl_gguf_put_bool(w, key, *x == 't');
         else if (*x >= 'a' && *x <= 'z') tl_gguf_put_str(w, key, x);
         else if (strchr(x, '.')) tl_gguf_put_f32(w, key, strtof(x, NULL));
@@ -417,17 +332,18 @@ static int write_part(const config *c, const tensors *t, const char *path, int64
 }
 
 static int resolve(config *c, tl_error *err) {
-    for (size_t i = 0; i < sizeof archs / sizeof *archs; i++)
-        if (strcmp(archs[i].name, c->arch_name) == 0) c->arch = &archs[i];
-    if (!c->arch) return tl_fail(err, TL_E_ARGUMENT, "no such architecture: %s", c->arch_name);
+    const tl_arch *arch = tl_arch_find((tl_slice){c->arch_name, strlen(c->arch_name)});
+    if (!arch) return tl_fail(err, TL_E_ARGUMENT, "no such architecture: %s", c->arch_name);
+    c->arch = *arch;
+    for (c->habit = habits; c->habit->name && strcmp(c->habit->name, arch->name); c->habit++) continue;
     c->type = tl_type_by_name(c->type_name);
     const tl_type_info *info = c->type < 0 ? NULL : tl_type_info_get((uint32_t)c->type);
     if (!info || (info->kind != TL_KIND_FLOAT && info->kind != TL_KIND_QUANT))
         return tl_fail(err, TL_E_ARGUMENT, "no such type for weights: %s", c->type_name);
     if (!c->head_dim) c->head_dim = c->embd / c->heads ? c->embd / c->heads : 1;
     if (!c->ff) c->ff = 2 * c->embd;
-    if (!c->experts && c->arch->has & EXPERTS) c->experts = 4;
-    c->tied = c->tied || (c->arch->has & TIED);
+    if (!c->experts && c->habit->has & EXPERTS) c->experts = 4;
+    if (c->tied) c->arch.usual |= TL_USUAL_TIED;
     return TL_OK;
 }
 

@@ -11,13 +11,6 @@
 
 /* ---- cost: what must be read and multiplied ---------------------------------------------------------------------- */
 
-/* The least that has to come from memory, and the multiply-adds of the products and of attention. Activations are not
- * counted: they stay in caches. */
-typedef struct tl_cost { double bytes, macs; } tl_cost;
-
-/* n rows of each of n_seq sequences that hold pos positions already, with logits for n_want rows in all. */
-typedef struct tl_pass { int n_seq, n, pos, n_want; } tl_pass;
-
 /* Adds a pass to cost [TL_N_OPS]. kv_bytes: of K and V of one position and kv head. Weights are read once, keys and
  * values once per sequence and only inside a layer's window. */
 void tl_cost_add(const tl_model *m, double kv_bytes, const tl_pass *p, tl_cost *cost);

@@ -87,11 +87,11 @@ static int sample(bench *b, double *seconds, double *first, unsigned *reasons, t
     rewind_to_depth(b);
     tl_counters_begin(b->o->counters);
     tl_disturb_begin(&d);
-    if (b->o->profile) b->s->profile = &b->profile;
+    if (b->o->profile) b->s->run.profile = &b->profile;
     double start = tl_now();
     int rc = run_once(b, b->c->n, err);
     *seconds = tl_now() - start;
-    b->s->profile = NULL;
+    b->s->run.profile = NULL;
     b->n_profiled++;
     *reasons = tl_disturb_end(&d, 0);   /* threads sleep at times: not judged by their CPU time */
     tl_counts counts = tl_counters_end(b->o->counters);
@@ -109,7 +109,7 @@ static void count_cost(const bench *b, tl_bench_result *r) {
     double kv = tl_cost_kv_bytes(b->s);
     memset(r->op, 0, sizeof r->op);
     for (int at = 0; at < c->n;) {
-        int n = c->decode ? 1 : c->n - at < b->s->n_batch ? c->n - at : b->s->n_batch, end = at + n;
+        int n = c->decode ? 1 : c->n - at < b->s->run.n_batch ? c->n - at : b->s->run.n_batch, end = at + n;
         tl_pass p = {.n_seq = c->decode ? c->batch : 1, .n = n, .pos = c->depth + at};
         p.n_want = c->decode ? c->batch : end == c->n;
         tl_cost_add(b->s->m, kv, &p, r->op);

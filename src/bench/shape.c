@@ -103,114 +103,82 @@ int tl_shape_parse(const char *text, tl_shape *s, tl_error *err) {
 
 /* ---- tensors ----------------------------------------------------------------------------------------------------- */
 
-/* rows 0: a vector. */
-typedef struct tensor { const char *name; int type, cols, rows; float mean; } tensor;
+/* Its type, and rows of all n. */
+typedef struct tensor { const tl_tensor *t; int type; int64_t rows; } tensor;
 typedef void tensor_fn(void *user, const tensor *t);
-typedef struct walk { const tl_shape *s; const tl_mix *mix; tensor_fn *fn; void *user; int layer; } walk;
-
-static void matrix(const walk *w, const char *name, tl_role role, int rows, int cols) {
-    tensor t = {name, tl_mix_type(w->mix, w->s, role, w->layer, cols), cols, rows, 0};
-    w->fn(w->user, &t);
-}
-
-static void vector(const walk *w, const char *name, int n, float mean) {
-    tensor t = {name, TL_TYPE_F32, n, 0, mean};
-    w->fn(w->user, &t);
-}
+typedef struct walk { const tl_shape *s; const tl_mix *mix; tensor_fn *fn; void *user; } walk;
 
 enum { POSITIONS = 8192 };   /* of architectures that have a table of them */
 
-/* name: without ".weight". */
-static void norm(const walk *w, const char *name) {
-    char full[80];
-    snprintf(full, sizeof full, "%s.weight", name);
-    vector(w, full, w->s->dim, 1);
-    snprintf(full, sizeof full, "%s.bias", name);
-    if (w->s->arch->layer_norm) vector(w, full, w->s->dim, 0);
+static int layer_of(const char *name) {
+    int layer = 0;
+    sscanf(name, "blk.%d.", &layer);
+    return layer;
 }
 
-static void walk_layer(const walk *w) {
-    const tl_shape *s = w->s;
-    int q = s->heads * s->head_dim, kv = s->kv_heads * s->head_dim;
-    char name[64];
-#define NAME(suffix) (snprintf(name, sizeof name, "blk.%d." suffix, w->layer), name)
-    const tl_arch *arch = s->arch;
-    if (!arch->no_pre_norms) {
-        norm(w, NAME("attn_norm"));
-        snprintf(name, sizeof name, "blk.%d.%s", w->layer, arch->ffn_norm ? arch->ffn_norm : "ffn_norm");
-        norm(w, name);
-    }
-    matrix(w, NAME("attn_q.weight"), TL_ROLE_OTHER, q, s->dim);
-    matrix(w, NAME("attn_k.weight"), TL_ROLE_OTHER, kv, s->dim);
-    matrix(w, NAME("attn_v.weight"), TL_ROLE_V, kv, s->dim);
-    matrix(w, NAME("attn_output.weight"), TL_ROLE_O, s->dim, q);
-    if (arch->bias) {
-        vector(w, NAME("attn_q.bias"), q, 0);
-        vector(w, NAME("attn_k.bias"), kv, 0);
-        vector(w, NAME("attn_v.bias"), kv, 0);
-    }
-    if (arch->bias == TL_BIAS_ALL) {
-        vector(w, NAME("attn_output.bias"), s->dim, 0);
-        vector(w, NAME("ffn_up.bias"), s->ff, 0);
-        vector(w, NAME("ffn_down.bias"), s->dim, 0);
-    }
-    if (arch->sinks) vector(w, NAME("attn_sinks.weight"), s->heads, 0);
-    if (arch->qk_norm) {
-        int rows = arch->qk_norm == TL_QK_NORM_ROW;
-        vector(w, NAME("attn_q_norm.weight"), rows ? q : s->head_dim, 1);
-        vector(w, NAME("attn_k_norm.weight"), rows ? kv : s->head_dim, 1);
-    }
-    if (arch->post_norms) {
-        norm(w, NAME("post_attention_norm"));
-        norm(w, NAME("post_ffw_norm"));
-    }
-    if (TL_FFN_HAS_GATE(arch->ffn)) matrix(w, NAME("ffn_gate.weight"), TL_ROLE_OTHER, s->ff, s->dim);
-    matrix(w, NAME("ffn_up.weight"), TL_ROLE_OTHER, s->ff, s->dim);
-    matrix(w, NAME("ffn_down.weight"), TL_ROLE_DOWN, s->dim, s->ff);
-#undef NAME
+static void walk_tensor(void *user, const tl_tensor *t) {
+    const walk *w = user;
+    tl_tensor made;
+    if (!tl_tensor_written(t, &made)) return;
+    tensor x = {&made, TL_TYPE_F32, (int64_t)made.n * (made.rows ? made.rows : 1)};
+    if (made.rows && made.role != TL_ROLE_ROUTER) x.type = tl_mix_type(w->mix, w->s, made.role, layer_of(made.name), made.cols);
+    w->fn(w->user, &x);
 }
 
-static void walk_all(walk *w) {
-    const tl_shape *s = w->s;
-    matrix(w, "token_embd.weight", s->tied ? TL_ROLE_HEAD : TL_ROLE_EMBD, s->vocab, s->dim);
-    for (w->layer = 0; w->layer < s->layers; w->layer++) walk_layer(w);
-    norm(w, "output_norm");
-    if (s->arch->positions) matrix(w, "position_embd.weight", TL_ROLE_EMBD, POSITIONS, s->dim);
-    if (!s->tied) matrix(w, "output.weight", TL_ROLE_HEAD, s->vocab, s->dim);
+/* A model of the shape without weights. */
+static int describe(const tl_shape *s, tl_arch *arch, struct tl_model *m, tl_error *err) {
+    *arch = *s->arch;
+    arch->usual = (arch->usual & ~(unsigned)TL_USUAL_TIED) | (s->tied ? TL_USUAL_TIED : 0);
+    *m = (struct tl_model){.arch = arch};
+    m->hp = (tl_hparams){.n_layers = s->layers, .n_embd = s->dim, .n_heads = s->heads, .n_kv_heads = s->kv_heads,
+                         .head_dim = s->head_dim, .n_ff = s->ff, .n_vocab = s->vocab, .parallel = arch->parallel,
+                         .n_positions = POSITIONS};
+    int rc = tl_hparams_set_layers(&m->hp, err);
+    return rc ? rc : tl_blocks_build(m, err);
+}
+
+static int walk_all(const walk *w, tl_error *err) {
+    tl_arch arch;
+    struct tl_model m;
+    int rc = describe(w->s, &arch, &m, err);
+    if (rc == TL_OK) tl_model_tensors(&m, &(tl_visitor){walk_tensor, (void *)w});
+    tl_blocks_free(&m);
+    tl_hparams_done(&m.hp);
+    return rc;
 }
 
 static size_t tensor_bytes(const tensor *t) {
     const tl_type_info *info = tl_type_info_get((uint32_t)t->type);
-    return (size_t)(t->cols / info->elems) * (size_t)info->bytes * (size_t)(t->rows ? t->rows : 1);
+    return (size_t)(t->t->cols / info->elems) * (size_t)info->bytes * (size_t)t->rows;
 }
 
 typedef struct sums { int64_t params, bytes, tensors; } sums;
 
 static void count(void *user, const tensor *t) {
     sums *n = user;
-    n->params += (int64_t)t->cols * (t->rows ? t->rows : 1);
+    n->params += (int64_t)t->t->cols * t->rows;
     n->bytes += (int64_t)((tensor_bytes(t) + 31) / 32 * 32);
     n->tensors++;
 }
 
-static sums count_all(const tl_shape *s, const tl_mix *mix) {
-    sums n = {0};
-    walk w = {.s = s, .mix = mix, .fn = count, .user = &n};
-    walk_all(&w);
-    return n;
+static int count_all(const tl_shape *s, const tl_mix *mix, sums *n, tl_error *err) {
+    walk w = {.s = s, .mix = mix, .fn = count, .user = n};
+    *n = (sums){0};
+    return walk_all(&w, err);
 }
 
 int64_t tl_shape_params(const tl_shape *s) {
     tl_mix room;
-    return count_all(s, tl_mix_find("f16", &room, NULL)).params;
+    sums n;
+    return count_all(s, tl_mix_find("f16", &room, NULL), &n, NULL) ? -1 : n.params;
 }
 
 int64_t tl_shape_file_bytes(const tl_shape *s, const char *type, tl_error *err) {
     const int64_t keys = 2000, entry = 64;   /* of the other metadata; of a tensor's name, dimensions and place */
     tl_mix room;
+    sums n;
     const tl_mix *mix = tl_mix_find(type, &room, err);
-    if (!mix) return -1;
-    sums n = count_all(s, mix);
+    if (!mix || count_all(s, mix, &n, err)) return -1;
     return n.bytes + n.tensors * entry + (int64_t)s->vocab * s->text + keys;
 }
 
@@ -224,13 +192,13 @@ typedef struct writer { tl_gguf_writer *w; pattern p[MAX_PATTERNS]; int n; tl_er
 static pattern *find_pattern(writer *x, const tensor *t) {
     for (int i = 0; i < x->n; i++) {
         pattern *p = &x->p[i];
-        if (p->type == t->type && p->cols == t->cols && (p->mean > 0) == (t->mean > 0)) return p;
+        if (p->type == t->type && p->cols == t->t->cols && (p->mean > 0) == (t->t->mean > 0)) return p;
     }
     if (x->n == MAX_PATTERNS) {
         tl_fail(x->err, TL_E_UNSUPPORTED, "shape: too many different rows");
         return NULL;
     }
-    x->p[x->n] = (pattern){.type = t->type, .cols = t->cols, .mean = t->mean};
+    x->p[x->n] = (pattern){.type = t->type, .cols = t->t->cols, .mean = t->t->mean};
     return &x->p[x->n++];
 }
 
@@ -258,8 +226,10 @@ static void make_pattern(pattern *p, tl_error *err) {
 static void put_tensor(void *user, const tensor *t) {
     writer *x = user;
     pattern *p = find_pattern(x, t);
-    int64_t dims[2] = {t->cols, t->rows};
-    if (p && p->data) tl_gguf_put_tensor(x->w, t->name, t->type, t->rows ? 2 : 1, dims, p->data, tensor_bytes(t));
+    const tl_tensor *f = t->t;
+    int64_t dims[3] = {f->cols, f->rows ? f->rows : f->n, f->n};
+    int n_dims = f->rows ? f->n > 1 ? 3 : 2 : f->n > 1 ? 2 : 1;
+    if (p && p->data) tl_gguf_put_tensor(x->w, f->name, t->type, n_dims, dims, p->data, tensor_bytes(t));
 }
 
 static void put_keys(tl_gguf_writer *w, const tl_shape *s) {
@@ -309,7 +279,7 @@ int64_t tl_shape_write_bytes(const tl_shape *s, const char *type, tl_error *err)
     writer x = {.err = err ? err : &own};
     if (bytes < 0) return -1;
     walk w = {.s = s, .mix = tl_mix_find(type, &room, err), .fn = need_pattern, .user = &x};
-    walk_all(&w);
+    if (walk_all(&w, x.err)) return -1;
     for (int i = 0; i < x.n; i++) bytes += (int64_t)x.p[i].bytes;
     return x.err->code ? -1 : bytes;
 }
@@ -322,12 +292,12 @@ int tl_shape_write(const tl_shape *s, const char *type, FILE *f, tl_error *err) 
     writer x = {.w = mix ? tl_gguf_writer_new(err) : NULL, .err = err};
     if (!x.w) return err->code;
     walk w = {.s = s, .mix = mix, .fn = need_pattern, .user = &x};
-    walk_all(&w);
+    walk_all(&w, err);
     for (int i = 0; i < x.n && !err->code; i++) make_pattern(&x.p[i], err);
     put_keys(x.w, s);
     if (!err->code) put_vocab(x.w, s->vocab, err);
     w.fn = put_tensor;
-    if (!err->code) walk_all(&w);
+    if (!err->code) walk_all(&w, err);
     if (!err->code) tl_gguf_write_to(x.w, f, s->name, err);
     tl_gguf_writer_free(x.w);
     for (int i = 0; i < x.n; i++) tl_free_big(x.p[i].data, x.p[i].bytes);

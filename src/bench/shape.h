@@ -32,7 +32,6 @@ int tl_shape_write(const tl_shape *s, const char *type, FILE *f, tl_error *err);
 
 /* ---- types of tensors (mix.c) ---- */
 
-typedef enum tl_role { TL_ROLE_EMBD, TL_ROLE_HEAD, TL_ROLE_V, TL_ROLE_O, TL_ROLE_DOWN, TL_ROLE_OTHER } tl_role;
 typedef struct tl_mix tl_mix;
 /* NULL with an error that lists the names. */
 const tl_mix *tl_mix_find(const char *name, tl_mix *room, tl_error *err);

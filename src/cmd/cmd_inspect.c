@@ -421,7 +421,7 @@ static void judge(struct tl_model *m, tl_facts *facts, const char *path, tl_erro
         if (tl_check_model(m, 0, path, err) == TL_OK) facts->bytes_per_token = m->bytes_per_token;
     } else if (arch) {
         tl_faults faults = {0};
-        tl_hparams_load(g, arch, &m->hp, &faults);
+        tl_hparams_load(g, arch, &m->hp, &faults, err);
         tl_faults_end(&faults, path, err);
     }
 }

@@ -68,20 +68,20 @@ tl_model *tl_model_open(const char *path, const tl_model_options *options, tl_er
 void tl_model_free(tl_model *m) {
     if (!m) return;
     tl_free_big(m->packed, m->packed_bytes);
-    tl_free(m->layers);
-    tl_free(m->experts);
-    tl_free(m->norms);
-    tl_free(m->positions);
+    tl_unbind(m);
     tl_free(m->name);
     tl_free(m->arch_name);
-    tl_tokenizer_free(m->tok);
     tl_gguf_free(m->gguf);
     tl_free(m);
 }
 
 tl_model_info tl_model_get_info(const tl_model *m) {
     const tl_hparams *hp = &m->hp;
-    int64_t kv_row = (int64_t)hp->n_layers * hp->n_kv_heads * hp->head_dim * 2 * 2;
+    int64_t kv_row = 0;   /* f16 K and V */
+    for (int i = 0; i < m->n_blocks; i++) {
+        const tl_block_kind *kind = tl_block_kinds[m->blocks[i].kind];
+        if (m->blocks[i].slot >= 0) kv_row += (int64_t)kind->kv_heads(m, &m->blocks[i]) * hp->head_dim * 2 * 2;
+    }
     return (tl_model_info){
         .arch = m->arch_name, .name = m->name, .cpu = m->k.level,
         .n_layers = hp->n_layers, .n_embd = hp->n_embd, .n_heads = hp->n_heads, .n_kv_heads = hp->n_kv_heads,

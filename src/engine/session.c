@@ -27,40 +27,42 @@ static void *take(layout *l, size_t n, size_t size) {
     return p;
 }
 
+/* What the model's blocks need for a slice. */
+static tl_needs needs_of(const struct tl_session *s) {
+    const struct tl_model *m = s->m;
+    tl_needs n = {.n = s->run.n_batch, .n_threads = tl_pool_size(s->pool), .n_ctx = s->kv.n_ctx};
+    for (int i = 0; i < m->n_blocks; i++) {
+        tl_block_kinds[m->blocks[i].kind]->needs(m, &m->blocks[i], &n);
+        if (m->blocks[i].post_norm.w) n.y = 1;
+    }
+    return n;
+}
+
 static void lay_out(struct tl_session *s, layout *l) {
     const tl_hparams *hp = &s->m->hp;
-    size_t n = (size_t)s->n_batch, d = (size_t)hp->n_embd, q = (size_t)hp->n_heads * (size_t)hp->head_dim;
-    size_t qkv = q + 2 * (size_t)hp->n_kv_heads * (size_t)hp->head_dim, cols = (size_t)s->m->max_cols, f = sizeof(float);
-    int n_threads = tl_pool_size(s->pool), group = hp->n_heads / hp->n_kv_heads, ff = hp->n_ff;
-    if (hp->n_ff_expert > ff) ff = hp->n_ff_expert;
-    if (hp->n_ff_shared > ff) ff = hp->n_ff_shared;
-    tl_work *w = &s->w;
-    w->x = take(l, n, d * f);
-    w->y = take(l, s->m->arch->post_norms || hp->n_experts ? n : 0, d * f);
-    w->expert = take(l, hp->n_experts ? n : 0, d * f);
-    w->route = take(l, n, (size_t)tl_n_experts(hp) * f);
-    w->qkv = take(l, n, qkv * f);
-    w->att = take(l, n, q * f);
-    w->ff = take(l, n, (size_t)ff * f);
-    for (int i = 0; i < TL_N_ACTS; i++) w->acts[i] = take(l, s->m->forms >> i & 1 ? n : 0, tl_act_bytes(i, (int)cols, 1));
-    w->cs = take(l, TL_N_ROPES * n, (size_t)hp->n_rot * f);
-    w->partial = take(l, tl_attention_partial(n_threads, group, hp->head_dim, s->kv.n_ctx), f);
+    tl_run *r = &s->run;
+    size_t n = (size_t)r->n_batch, d = (size_t)hp->n_embd, cols = (size_t)s->m->max_cols, f = sizeof(float);
+    tl_needs needs = needs_of(s);
+    r->x = take(l, n, d * f);
+    r->y = take(l, needs.y ? n : 0, d * f);
+    for (int i = 0; i < TL_N_BLOCKS; i++) r->scratch[i] = take(l, needs.scratch[i], 1);
+    for (int i = 0; i < TL_N_ACTS; i++) r->acts[i] = take(l, s->m->forms >> i & 1 ? n : 0, tl_act_bytes(i, (int)cols, 1));
+    r->cs = take(l, TL_N_ROPES * n, (size_t)hp->n_rot * f);
     s->inv_freq = take(l, TL_N_ROPES * (size_t)hp->n_rot / 2, sizeof *s->inv_freq);
-    s->token = take(l, n, sizeof *s->token);
-    s->seq = take(l, n, sizeof *s->seq);
-    s->pos = take(l, n, sizeof *s->pos);
+    r->token = take(l, n, sizeof *r->token);
+    r->seq = take(l, n, sizeof *r->seq);
+    r->pos = take(l, n, sizeof *r->pos);
     s->want = take(l, n, sizeof *s->want);
-    s->spans = take(l, n, sizeof *s->spans);
-    s->expert_rows = take(l, hp->n_experts ? (size_t)n_threads : 0, n * sizeof *s->expert_rows);
+    r->spans = take(l, n, sizeof *r->spans);
     s->next_pos = take(l, (size_t)s->kv.n_seq, sizeof *s->next_pos);
-    for (int i = 0; i < n_threads; i++) {
-        tl_worker t = {.pool = s->pool, .k = &s->m->k, .thread = i, .n_threads = n_threads};
+    for (int i = 0; i < needs.n_threads; i++) {
+        tl_worker t = {.pool = s->pool, .k = &s->m->k, .thread = i, .n_threads = needs.n_threads};
         t.scratch = take(l, TL_GEMM_SCRATCH(cols), 1);
         t.groups = take(l, s->m->groups_bytes, 1);
         t.row = take(l, cols, f);
         for (int j = 0; j < TL_N_ACTS; j++) t.own[j] = take(l, s->m->forms >> j & 1, tl_act_bytes(j, (int)cols, 1));
-        t.up = take(l, tl_up_floats(s->n_batch, ff), f);
-        t.attn = take(l, tl_attention_scratch(group, hp->head_dim), f);
+        t.up = take(l, needs.up, f);
+        t.attn = take(l, needs.attn, f);
         if (l->base) s->workers[i] = t;
     }
 }
@@ -76,6 +78,8 @@ static void fill_frequencies(struct tl_session *s) {
 static int init(struct tl_session *s, const tl_model *m, const tl_session_options *o, tl_error *err) {
     static const char range[] = "session option %s is %d, allowed are 1 to %d (0: default)";
     s->m = m;
+    s->run.m = m;
+    s->run.kv = &s->kv;
     int n_seq = o->n_seq ? o->n_seq : 1, n_ctx = o->n_ctx, n_batch = o->n_batch ? o->n_batch : DEFAULT_BATCH;
     int64_t train = m->hp.n_ctx_train;
     if (!n_ctx) n_ctx = train > 0 && train < DEFAULT_CTX ? (int)train : DEFAULT_CTX;
@@ -87,7 +91,7 @@ static int init(struct tl_session *s, const tl_model *m, const tl_session_option
     if (n_batch < 1 || n_batch > 1 << 16) return tl_fail(err, TL_E_ARGUMENT, range, "n_batch", n_batch, 1 << 16);
     if (o->kv_type < 0 || o->kv_type >= TL_N_KV) return tl_fail(err, TL_E_ARGUMENT, "session option kv_type is %d, unknown", o->kv_type);
     int64_t all = (int64_t)n_ctx * n_seq;
-    s->n_batch = all < n_batch ? (int)all : n_batch;
+    s->run.n_batch = all < n_batch ? (int)all : n_batch;
     if (!(s->pool = tl_pool_new(tl_threads_for(o->n_threads), err))) return TL_E_MEMORY;
     s->workers = tl_alloc_n((size_t)tl_pool_size(s->pool), sizeof *s->workers, "threads", err);
     if (!s->workers) return TL_E_MEMORY;
@@ -95,11 +99,11 @@ static int init(struct tl_session *s, const tl_model *m, const tl_session_option
     if (m->hp.head_dim % ops->elems)
         return tl_fail(err, TL_E_ARGUMENT, "a KV cache of %s needs heads of a multiple of %d values, this model's have %d: "
                        "use f16", ops->name, ops->elems, m->hp.head_dim);
-    int rc = tl_kv_init(&s->kv, ops, m->hp.n_layers, m->hp.n_kv_heads, m->hp.head_dim, n_seq, n_ctx, err);
+    int rc = tl_kv_init(&s->kv, ops, m->n_slots, m->hp.n_kv_heads, m->hp.head_dim, n_seq, n_ctx, err);
     if (rc) return rc;
     layout l = {0};
     lay_out(s, &l);
-    if (l.overflow) return tl_fail(err, TL_E_MEMORY, "a batch of %d rows is too large for this machine", s->n_batch);
+    if (l.overflow) return tl_fail(err, TL_E_MEMORY, "a batch of %d rows is too large for this machine", s->run.n_batch);
     s->mem_bytes = l.at;
     if (!(s->mem = tl_alloc_big(s->mem_bytes, "scratch", err))) return TL_E_MEMORY;
     l = (layout){.base = s->mem};
@@ -152,26 +156,27 @@ static int check_batch(struct tl_session *s, const tl_batch *b, int *n_want, tl_
 }
 
 /* Rows of one sequence side by side become spans of at most TL_ATTN_ROWS. */
-static void add_span(struct tl_session *s, int row) {
-    tl_span *last = s->n_spans ? &s->spans[s->n_spans - 1] : NULL;
-    if (last && last->seq == s->seq[row] && last->n < TL_ATTN_ROWS) last->n++;
-    else s->spans[s->n_spans++] = (tl_span){row, 1, s->seq[row], s->pos[row]};
+static void add_span(tl_run *r, int row) {
+    tl_span *last = r->n_spans ? &r->spans[r->n_spans - 1] : NULL;
+    if (last && last->seq == r->seq[row] && last->n < TL_ATTN_ROWS) last->n++;
+    else r->spans[r->n_spans++] = (tl_span){row, 1, r->seq[row], r->pos[row]};
 }
 
 static void load_slice(struct tl_session *s, const tl_batch *b, int at, int n) {
-    s->n = n;
+    tl_run *r = &s->run;
+    r->n = n;
     s->at = at;
     s->total = b->n;
-    s->n_want = s->n_spans = 0;
+    s->n_want = s->run.n_spans = 0;
     for (int i = 0; i < n; i++) {
         int seq = b->seq ? b->seq[at + i] : 0;
-        s->token[i] = b->token[at + i];
-        s->seq[i] = seq;
-        s->pos[i] = s->kv.n_pos[seq];
-        tl_kv_reserve(&s->kv, seq, s->pos[i] + 1);
+        r->token[i] = b->token[at + i];
+        r->seq[i] = seq;
+        r->pos[i] = s->kv.n_pos[seq];
+        tl_kv_reserve(&s->kv, seq, r->pos[i] + 1);
         s->kv.n_pos[seq]++;
         if (b->want ? b->want[at + i] != 0 : at + i == b->n - 1) s->want[s->n_want++] = i;
-        add_span(s, i);
+        add_span(r, i);
     }
 }
 
@@ -179,7 +184,7 @@ static int run_slice(struct tl_session *s, const tl_batch *b, int at, int n, tl_
     load_slice(s, b, at, n);
     int rc = tl_forward(s, s->logits + (size_t)s->n_logits * (size_t)s->m->hp.n_vocab);
     if (rc) {
-        for (int i = n - 1; i >= 0; i--) tl_kv_truncate(&s->kv, s->seq[i], s->pos[i]);
+        for (int i = n - 1; i >= 0; i--) tl_kv_truncate(&s->kv, s->run.seq[i], s->run.pos[i]);
         return tl_fail(err, rc, "cancelled");
     }
     s->n_logits += s->n_want;
@@ -196,8 +201,8 @@ int tl_session_eval(tl_session *s, const tl_batch *b, tl_error *err) {
         s->logits_cap = n_want;
     }
     s->n_logits = 0;
-    for (int at = 0; at < b->n && !rc; at += s->n_batch)
-        rc = run_slice(s, b, at, b->n - at < s->n_batch ? b->n - at : s->n_batch, err);
+    for (int at = 0; at < b->n && !rc; at += s->run.n_batch)
+        rc = run_slice(s, b, at, b->n - at < s->run.n_batch ? b->n - at : s->run.n_batch, err);
     return rc;
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * The table of architectures, and faults that are reported together. */
-#include "model/model.h"
+#include "model/hparams.h"
 
 #include <stdarg.h>
 #include <stdio.h>

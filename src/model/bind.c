@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Tensors found by name, checked for shape and type. What is missing or wrong becomes a fault and binding goes on, so
- * that a user sees the whole list. */
+ * Tensors found by name, checked for shape and type, as the blocks' list (block.h) names them. What is missing or wrong
+ * becomes a fault and binding goes on, so that a user sees the whole list. */
 #include "model/model.h"
 
 #include <stdio.h>
@@ -14,10 +14,9 @@ typedef struct binder {
     uint8_t *used;            /* [n_tensors] */
 } binder;
 
-static const tl_gguf_tensor *find(binder *b, const char *name, int required) {
+static const tl_gguf_tensor *find(binder *b, const char *name) {
     const tl_gguf_tensor *t = tl_gguf_tensor_find(b->m->gguf, name);
     if (t) b->used[t - b->m->gguf->tensors] = 1;
-    else if (required) tl_fault(b->f, "tensor %s is missing", name);
     return t;
 }
 
@@ -28,47 +27,22 @@ static int computable(binder *b, const tl_gguf_tensor *t, const char *name) {
     return 0;
 }
 
-static void shape_fault(binder *b, const tl_gguf_tensor *t, const char *name, int rows, int cols) {
-    tl_fault(b->f, "tensor %s is [%lld, %lld], expected [%d, %d]", name, (long long)t->dims[0], (long long)t->dims[1], cols, rows);
+/* Whether t is n times [rows][cols]; rows 0: n vectors. */
+static int has_shape(binder *b, const tl_gguf_tensor *t, const char *name, int n, int rows, int cols) {
+    const int64_t *d = t->dims;
+    if (!rows) rows = n, n = 1;
+    if (d[0] == cols && d[1] == rows && d[2] == n && d[3] == 1) return 1;
+    if (n == 1 && d[2] == 1)
+        tl_fault(b->f, "tensor %s is [%lld, %lld], expected [%d, %d]", name, (long long)d[0], (long long)d[1], cols, rows);
+    else
+        tl_fault(b->f, "tensor %s is [%lld, %lld, %lld], expected [%d, %d, %d]", name, (long long)d[0], (long long)d[1],
+                 (long long)d[2], cols, rows, n);
+    return 0;
 }
 
-/* rows vectors of n values as f32, or NULL. */
-static const float *vectors(binder *b, int rows, int n, int required, const char *name) {
-    const tl_gguf_tensor *t = find(b, name, required);
-    if (!t || !computable(b, t, name)) return NULL;
-    if (t->dims[0] != n || t->dims[1] != rows || t->dims[2] != 1 || t->dims[3] != 1) { shape_fault(b, t, name, rows, n); return NULL; }
-    struct tl_model *m = b->m;
-    size_t all = (size_t)rows * (size_t)n;
-    if (m->norms_cap - m->norms_n < all) return NULL; /* cannot happen: norms_cap counts all such tensors */
-    float *v = m->norms + m->norms_n;
-    m->norms_n += all;
-    tl_dequantize(t->type, t->data, v, (int64_t)all);
-    return v;
-}
-
-static const float *vector(binder *b, int n, int required, const char *name) { return vectors(b, 1, n, required, name); }
-
-static const float *part(const float *v, int row, int n) { return v ? v + (size_t)row * (size_t)n : NULL; }
-
-/* The tensor, if it holds n matrices of that shape and can be computed. */
-static const tl_gguf_tensor *matrices(binder *b, int n, int rows, int cols, int required, const char *name) {
-    const tl_gguf_tensor *t = find(b, name, required);
-    if (!t || !computable(b, t, name)) return NULL;
-    if (t->dims[0] == cols && t->dims[1] == rows && t->dims[2] == n && t->dims[3] == 1) return t;
-    if (n == 1) shape_fault(b, t, name, rows, cols);
-    else tl_fault(b->f, "tensor %s is [%lld, %lld, %lld], expected [%d, %d, %d]", name, (long long)t->dims[0],
-                  (long long)t->dims[1], (long long)t->dims[2], cols, rows, n);
-    return NULL;
-}
-
-static const tl_gguf_tensor *matrix_tensor(binder *b, int rows, int cols, int required, const char *name) {
-    return matrices(b, 1, rows, cols, required, name);
-}
-
-/* n of its rows from one on; t may be NULL. Several matrices that a file holds as one tensor are ranges of its rows. */
+/* Rows of a tensor from one on. */
 static tl_weight rows_of(binder *b, const tl_gguf_tensor *t, int row, int n) {
     struct tl_model *m = b->m;
-    if (!t) return (tl_weight){0};
     size_t row_bytes = t->bytes / (size_t)(t->dims[1] * t->dims[2]);
     const uint8_t *raw = t->data + (size_t)row * row_bytes;
     tl_weight w = {.gemm = b->exact ? &m->k.exact[t->type] : &m->k.gemm[t->type], .w = raw, .type = t->type, .rows = n,
@@ -78,178 +52,86 @@ static tl_weight rows_of(binder *b, const tl_gguf_tensor *t, int row, int n) {
     return w;
 }
 
-static tl_weight matrix(binder *b, int rows, int cols, int required, const char *name) {
-    return rows_of(b, matrix_tensor(b, rows, cols, required, name), 0, rows);
-}
-
-/* Weight and, of a layer norm, bias. name: without ".weight". */
-static tl_norm norm(binder *b, int n, const char *name) {
-    const tl_arch *arch = b->m->arch;
-    char full[80];
-    tl_norm v = {.eps = b->m->hp.norm_eps, .centred = arch->layer_norm};
-    snprintf(full, sizeof full, "%s.weight", name);
-    v.w = vector(b, n, 1, full);
-    snprintf(full, sizeof full, "%s.bias", name);
-    if (arch->layer_norm) v.b = vector(b, n, 1, full);
+/* n values as f32, from one of the tensor's on. */
+static const float *values_of(binder *b, const tl_gguf_tensor *t, int at, size_t n) {
+    struct tl_model *m = b->m;
+    size_t all = (size_t)(t->dims[0] * t->dims[1]);
+    float *v = m->values + m->values_n;
+    if (m->values_cap - m->values_n < all) return NULL; /* cannot happen: the tensors were counted */
+    tl_dequantize(t->type, t->data, v, (int64_t)all);   /* whole: blocks of some types do not begin at `at` */
+    if (at) memmove(v, v + at, n * sizeof *v);
+    m->values_n += n;
     return v;
 }
 
-static int is_nth(int layer, int period) { return period && (layer + 1) % period == 0; }
-
-static void choose_layer_kind(const tl_hparams *hp, int i, tl_layer *l) {
-    int windowed = hp->window_layers ? tl_gguf_int_at(hp->window_layers, (uint64_t)i) != 0 : !is_nth(i, hp->window_period);
-    l->window = windowed ? hp->window : 0;
-    l->rope = is_nth(i, hp->rope_period) ? TL_ROPE_ABSENT : l->window ? TL_ROPE_LOCAL : TL_ROPE_GLOBAL;
+/* The tensor that holds t and others, if the file has it so. */
+static const tl_gguf_tensor *find_fused(binder *b, const tl_tensor *t) {
+    const tl_gguf_tensor *g = t->fused ? tl_gguf_tensor_find(b->m->gguf, t->fused) : NULL;
+    if (!g) return NULL;
+    if (!t->fused_only && g->dims[1] != t->fused_all) return NULL;   /* a part alone */
+    return find(b, t->fused);
 }
 
-#define NAME(suffix) (snprintf(name, sizeof name, "blk.%d." suffix, i), name)
-
-/* q, k and v: three tensors, or one that holds their rows in this order. */
-static void bind_qkv(binder *b, int i, tl_layer *l, int q, int kv) {
-    int d = b->m->hp.n_embd, biased = b->m->arch->bias != 0;
-    char name[64];
-    if (tl_gguf_tensor_find(b->m->gguf, NAME("attn_qkv.weight"))) {
-        const tl_gguf_tensor *t = matrix_tensor(b, q + 2 * kv, d, 1, name);
-        const float *bias = vector(b, q + 2 * kv, biased, NAME("attn_qkv.bias"));
-        l->q = rows_of(b, t, 0, q);
-        l->k = rows_of(b, t, q, kv);
-        l->v = rows_of(b, t, q + kv, kv);
-        if (bias) l->q_bias = bias, l->k_bias = bias + q, l->v_bias = bias + q + kv;
-        return;
-    }
-    l->q = matrix(b, q, d, 1, NAME("attn_q.weight"));
-    l->k = matrix(b, kv, d, 1, NAME("attn_k.weight"));
-    l->v = matrix(b, kv, d, 1, NAME("attn_v.weight"));
-    l->q_bias = vector(b, q, biased, NAME("attn_q.bias"));
-    l->k_bias = vector(b, kv, biased, NAME("attn_k.bias"));
-    l->v_bias = vector(b, kv, biased, NAME("attn_v.bias"));
-}
-
-/* Gate and up: two tensors, or twice the rows in ffn_up, the gate's first. */
-static void bind_ffn(binder *b, int i, tl_layer *l) {
-    const tl_hparams *hp = &b->m->hp;
-    int d = hp->n_embd, ff = hp->n_ff, gated = TL_FFN_HAS_GATE(b->m->arch->ffn), biased = b->m->arch->bias == TL_BIAS_ALL;
-    char name[64];
-    const tl_gguf_tensor *up = tl_gguf_tensor_find(b->m->gguf, NAME("ffn_up.weight"));
-    if (gated && up && up->dims[1] == 2 * ff && !tl_gguf_tensor_find(b->m->gguf, NAME("ffn_gate.weight"))) {
-        up = matrix_tensor(b, 2 * ff, d, 1, NAME("ffn_up.weight"));
-        l->gate = rows_of(b, up, 0, ff);
-        l->up = rows_of(b, up, ff, ff);
+static void bind_tensor(void *user, const tl_tensor *t) {
+    binder *b = user;
+    const tl_gguf_tensor *g = find_fused(b, t);
+    const char *name = g ? t->fused : t->name;
+    int at = g ? t->fused_at : 0;
+    if (b->f->n >= 100) return;
+    if (g) {
+        if (!computable(b, g, name)) return;
+        int64_t all = t->rows ? g->dims[1] : g->dims[0];
+        if (t->fused_at && all != t->fused_all) return;   /* its first part has said so */
+        if (!has_shape(b, g, name, 1, t->rows ? t->fused_all : 0, t->rows ? t->cols : t->fused_all)) return;
     } else {
-        if (gated) l->gate = matrix(b, ff, d, 1, NAME("ffn_gate.weight"));
-        if (gated) l->gate_bias = vector(b, ff, 0, NAME("ffn_gate.bias"));
-        l->up = matrix(b, ff, d, 1, NAME("ffn_up.weight"));
-        l->up_bias = vector(b, ff, biased, NAME("ffn_up.bias"));
+        if (!(g = find(b, name))) {
+            int whole = t->fuse && t->fused_only;
+            const char *wanted = whole ? t->fused : name;
+            if (t->need == TL_REQUIRED && !(whole && t->fused_at)) tl_fault(b->f, "tensor %s is missing", wanted);
+            return;
+        }
+        if (!computable(b, g, name) || !has_shape(b, g, name, t->n, t->rows, t->cols)) return;
     }
-    l->down = matrix(b, d, ff, 1, NAME("ffn_down.weight"));
-    l->down_bias = vector(b, d, biased, NAME("ffn_down.bias"));
-}
-
-/* The experts of a layer, each a range of rows of three tensors; behind them the shared one. */
-static void bind_experts(binder *b, int i, tl_layer *l) {
-    const tl_hparams *hp = &b->m->hp;
-    int d = hp->n_embd, ff = hp->n_ff_expert, n = hp->n_experts, biased = b->m->arch->bias == TL_BIAS_ALL;
-    char name[64];
-    l->experts = b->m->experts + (size_t)i * (size_t)tl_n_experts(hp);
-    l->router = matrix(b, n, d, 1, NAME("ffn_gate_inp.weight"));
-    const tl_gguf_tensor *gate = matrices(b, n, ff, d, 1, NAME("ffn_gate_exps.weight"));
-    const tl_gguf_tensor *up = matrices(b, n, ff, d, 1, NAME("ffn_up_exps.weight"));
-    const tl_gguf_tensor *down = matrices(b, n, d, ff, 1, NAME("ffn_down_exps.weight"));
-    const float *gate_bias = vectors(b, n, ff, biased, NAME("ffn_gate_exps.bias"));
-    const float *up_bias = vectors(b, n, ff, biased, NAME("ffn_up_exps.bias"));
-    const float *down_bias = vectors(b, n, d, biased, NAME("ffn_down_exps.bias"));
-    l->router_bias = vector(b, n, biased, NAME("ffn_gate_inp.bias"));
-    for (int e = 0; e < n; e++)
-        l->experts[e] = (tl_expert){rows_of(b, gate, e * ff, ff), rows_of(b, up, e * ff, ff), rows_of(b, down, e * d, d),
-                                    part(gate_bias, e, ff), part(up_bias, e, ff), part(down_bias, e, d)};
-    if (!(ff = hp->n_ff_shared)) return;
-    l->experts[n].gate = matrix(b, ff, d, 1, NAME("ffn_gate_shexp.weight"));
-    l->experts[n].up = matrix(b, ff, d, 1, NAME("ffn_up_shexp.weight"));
-    l->experts[n].down = matrix(b, d, ff, 1, NAME("ffn_down_shexp.weight"));
-    l->shared_router = rows_of(b, matrix_tensor(b, 1, d, 0, NAME("ffn_gate_inp_shexp.weight")), 0, 1);
-}
-
-static void bind_layer(binder *b, int i) {
-    const tl_hparams *hp = &b->m->hp;
-    const tl_arch *arch = b->m->arch;
-    tl_layer *l = &b->m->layers[i];
-    int d = hp->n_embd, q = hp->n_heads * hp->head_dim, kv = hp->n_kv_heads * hp->head_dim, hd = hp->head_dim;
-    char name[64];
-    if (!arch->no_pre_norms) {
-        l->attn_norm = norm(b, d, NAME("attn_norm"));
-        /* Halves that read the same may share their norm. */
-        int shared = hp->parallel && !tl_gguf_tensor_find(b->m->gguf, NAME("ffn_norm.weight"));
-        snprintf(name, sizeof name, "blk.%d.%s", i, arch->ffn_norm ? arch->ffn_norm : "ffn_norm");
-        l->ffn_norm = shared ? l->attn_norm : norm(b, d, name);
-    }
-    bind_qkv(b, i, l, q, kv);
-    if (arch->sinks) l->sinks = vector(b, hp->n_heads, 1, NAME("attn_sinks.weight"));
-    l->o = matrix(b, d, q, 1, NAME("attn_output.weight"));
-    l->o_bias = vector(b, d, arch->bias == TL_BIAS_ALL, NAME("attn_output.bias"));
-    if (arch->qk_norm) {
-        int rows = arch->qk_norm == TL_QK_NORM_ROW;
-        l->q_norm = vector(b, rows ? q : hd, 1, NAME("attn_q_norm.weight"));
-        l->k_norm = vector(b, rows ? kv : hd, 1, NAME("attn_k_norm.weight"));
-    }
-    if (arch->post_norms) {
-        l->attn_post_norm = norm(b, d, NAME("post_attention_norm"));
-        l->ffn_post_norm = norm(b, d, NAME("post_ffw_norm"));
-    }
-    if (hp->n_experts && tl_gguf_tensor_find(b->m->gguf, NAME("ffn_gate_inp.weight"))) bind_experts(b, i, l);
-    else bind_ffn(b, i, l);
-    choose_layer_kind(hp, i, l);
-}
-#undef NAME
-
-void tl_each_weight(const struct tl_model *m, const tl_layer *l, tl_weight_fn *fn, void *arg) {
-    const tl_hparams *hp = &m->hp;
-    tl_layer *x = &m->layers[l - m->layers];
-    tl_weight *w[] = {&x->q, &x->k, &x->v, &x->o, &x->gate, &x->up, &x->down, &x->router, &x->shared_router};
-    for (size_t i = 0; i < sizeof w / sizeof *w; i++)
-        if (w[i]->gemm) fn(arg, w[i], 1);
-    for (int e = 0; x->experts && e < tl_n_experts(hp); e++) {
-        double fraction = e < hp->n_experts ? (double)hp->n_experts_used / hp->n_experts : 1;
-        fn(arg, &x->experts[e].gate, fraction);
-        fn(arg, &x->experts[e].up, fraction);
-        fn(arg, &x->experts[e].down, fraction);
-    }
-}
-
-static void add_bytes(void *arg, tl_weight *w, double fraction) { *(double *)arg += fraction * (double)w->row_bytes * w->rows; }
-
-static void count(struct tl_model *m) {
-    for (uint64_t i = 0; i < m->gguf->n_tensors; i++) {
-        const int64_t *d = m->gguf->tensors[i].dims;
-        m->n_params += d[0] * d[1] * d[2] * d[3];
-    }
-    double n = (double)m->embd.row_bytes + (double)m->norms_n * 4;
-    add_bytes(&n, &m->head, 1);
-    for (int i = 0; i < m->hp.n_layers; i++) tl_each_weight(m, &m->layers[i], add_bytes, &n);
-    m->bytes_per_token = (int64_t)n;
-}
-
-/* Vocabulary size: rows of the embedding, which must cover the tokenizer's pieces. */
-static void bind_embedding(binder *b) {
-    struct tl_model *m = b->m;
-    tl_hparams *hp = &m->hp;
-    const tl_gguf_tensor *t = find(b, "token_embd.weight", 1);
-    if (!t) return;
-    uint32_t n_pieces = tl_tokenizer_n(m->tok);
-    if (t->dims[1] < 1 || t->dims[1] > 1 << 22 || (uint64_t)t->dims[1] < n_pieces) {
-        tl_fault(b->f, "tensor token_embd.weight has %lld rows for %u tokens", (long long)t->dims[1], n_pieces);
+    if (!t->rows) {
+        *(const float **)t->slot = values_of(b, g, at, (size_t)t->n * (size_t)t->cols);
         return;
     }
-    hp->n_vocab = (int)t->dims[1];
-    m->embd = matrix(b, hp->n_vocab, hp->n_embd, 1, "token_embd.weight");
-    m->head = matrix(b, hp->n_vocab, hp->n_embd, 0, "output.weight");
-    if (!m->head.gemm) m->head = m->embd; /* tied */
-    m->head_bias = vector(b, hp->n_vocab, 0, "output.bias");
+    for (int i = 0; i < t->n; i++)
+        *(tl_weight *)((char *)t->slot + (size_t)i * t->stride) = rows_of(b, g, at + i * t->rows, t->rows);
+}
+
+/* Floats that the vectors of the list take at most; fused ones are decoded whole. */
+static void count_values(void *user, const tl_tensor *t) {
+    struct tl_model *m = user;
+    const char *names[] = {t->name, t->fused};
+    for (int i = 0; !t->rows && i < 2; i++) {
+        const tl_gguf_tensor *g = names[i] ? tl_gguf_tensor_find(m->gguf, names[i]) : NULL;
+        if (g) m->values_cap += (size_t)(g->dims[0] * g->dims[1]);
+    }
+}
+
+/* Sizes that follow from tensors: the vocabulary, which must cover the tokenizer's pieces, and positions. */
+static void read_sizes(binder *b) {
+    struct tl_model *m = b->m;
+    const tl_gguf_tensor *t = tl_gguf_tensor_find(m->gguf, "token_embd.weight");
+    uint32_t n_pieces = tl_tokenizer_n(m->tok);
+    if (!t) tl_fault(b->f, "tensor token_embd.weight is missing");
+    else if (t->dims[1] < 1 || t->dims[1] > 1 << 22 || (uint64_t)t->dims[1] < n_pieces)
+        tl_fault(b->f, "tensor token_embd.weight has %lld rows for %u tokens", (long long)t->dims[1], n_pieces);
+    else m->hp.n_vocab = (int)t->dims[1];
+    if (!m->arch->positions) return;
+    t = tl_gguf_tensor_find(m->gguf, "position_embd.weight");
+    if (!t) return;   /* binding says so */
+    if (t->dims[1] >= 1 && t->dims[1] < 1 << 24 && t->dims[0] == m->hp.n_embd) m->hp.n_positions = (int)t->dims[1];
+    else tl_fault(b->f, "tensor position_embd.weight is [%lld, %lld], expected [%d, positions]", (long long)t->dims[0],
+                  (long long)t->dims[1], m->hp.n_embd);
 }
 
 /* Divisors of angles, or NULL. */
 static const float *rope_factors(binder *b, const char *name, int required) {
     int n = b->m->hp.n_rot / 2;
-    const float *v = vector(b, n, required, name);
+    const float *v = NULL;
+    if (n) bind_tensor(b, &(tl_tensor){.name = name, .n = 1, .cols = n, .need = required ? TL_REQUIRED : TL_OPTIONAL, .slot = &v});
     for (int i = 0; v && i < n; i++)
         if (!(v[i] > 0)) {
             tl_fault(b->f, "tensor %s holds values that are not above 0", name);
@@ -271,32 +153,35 @@ static void bind_rope(binder *b) {
         if (hp->rope[r].stretched) hp->rope[r].factor = short_factor, hp->rope[r].long_factor = long_factor;
 }
 
-/* A factor on logits becomes one on what they are products of. */
-static void bind_output_norm(binder *b) {
-    const tl_hparams *hp = &b->m->hp;
-    float *at = b->m->norms + b->m->norms_n;
-    b->m->output_norm = norm(b, hp->n_embd, "output_norm");
-    for (int i = 0; b->m->output_norm.w == at && i < hp->n_embd; i++) at[i] *= hp->logit_scale;
+/* A layer norm that is there has both its tensors. */
+static void check_norms(binder *b) {
+    for (int i = 0; i < b->m->n_blocks; i++) {
+        const tl_block *x = &b->m->blocks[i];
+        if (x->norm.centred && x->norm.w && !x->norm.b && x->with_previous)
+            tl_fault(b->f, "tensor blk.%d.%s.bias is missing", x->layer, x->norm_name);
+    }
 }
 
-/* The table of positions, as f32: rows of it are added, not multiplied. */
-static int bind_positions(binder *b, tl_error *err) {
-    struct tl_model *m = b->m;
-    if (!m->arch->positions) return TL_OK;
-    const tl_gguf_tensor *t = find(b, "position_embd.weight", 1);
-    if (!t || !computable(b, t, "position_embd.weight")) return TL_OK;
-    int64_t rows = t->dims[1] < 1 << 24 ? t->dims[1] : 0;
-    if (!rows || t->dims[0] != m->hp.n_embd || t->dims[2] != 1 || t->dims[3] != 1) {
-        tl_fault(b->f, "tensor position_embd.weight is [%lld, %lld], expected [%d, positions]", (long long)t->dims[0],
-                 (long long)t->dims[1], m->hp.n_embd);
-        return TL_OK;
+/* What follows from weights that are bound: a factor on logits becomes one on what they are products of; a tied head;
+ * halves that read the same may share their norm. */
+static void complete(struct tl_model *m) {
+    float *w = m->output_norm.w ? m->values + (m->output_norm.w - m->values) : NULL;
+    for (int i = 0; w && i < m->hp.n_embd; i++) w[i] *= m->hp.logit_scale;
+    if (!m->head.gemm) m->head = m->embd;
+    for (int i = 1; i < m->n_blocks; i++)
+        if (m->blocks[i].with_previous && m->blocks[i].norm_name && !m->blocks[i].norm.w) m->blocks[i].norm = m->blocks[i - 1].norm;
+}
+
+static void add_bytes(void *arg, tl_weight *w, const tl_tensor *t) { *(double *)arg += t->used * (double)w->row_bytes * w->rows; }
+
+static void count(struct tl_model *m) {
+    for (uint64_t i = 0; i < m->gguf->n_tensors; i++) {
+        const int64_t *d = m->gguf->tensors[i].dims;
+        m->n_params += d[0] * d[1] * d[2] * d[3];
     }
-    size_t n = (size_t)rows * (size_t)m->hp.n_embd;
-    m->positions = tl_alloc_n(n, sizeof *m->positions, "positions", err);
-    if (!m->positions) return TL_E_MEMORY;
-    tl_dequantize(t->type, t->data, m->positions, (int64_t)n);
-    m->hp.n_positions = (int)rows;
-    return TL_OK;
+    double n = (double)m->embd.row_bytes + (double)m->values_n * 4;
+    tl_each_weight(m, add_bytes, &n);
+    m->bytes_per_token = (int64_t)n;
 }
 
 /* A tensor nobody asked for is part of a model we do not understand: its text would be subtly wrong. */
@@ -310,29 +195,33 @@ static void refuse_unused(binder *b) {
     }
 }
 
-/* Of experts: a row for each. */
-static int is_bias(const tl_gguf_tensor *t) {
-    return t->name.n > 5 && memcmp(t->name.p + t->name.n - 5, ".bias", 5) == 0 && t->dims[2] * t->dims[3] == 1;
-}
-
 int tl_bind(struct tl_model *m, int exact, tl_faults *f, tl_error *err) {
     binder b = {.m = m, .f = f, .exact = exact};
-    for (uint64_t i = 0; i < m->gguf->n_tensors; i++) {
-        const tl_gguf_tensor *t = &m->gguf->tensors[i];
-        if (t->dims[1] * t->dims[2] * t->dims[3] == 1 || is_bias(t)) m->norms_cap += (size_t)(t->dims[0] * t->dims[1]);
-    }
-    m->norms = tl_alloc_n(m->norms_cap + 1, sizeof *m->norms, "norms", err);
-    m->layers = tl_alloc_n((size_t)m->hp.n_layers, sizeof *m->layers, "layers", err);
-    m->experts = tl_alloc_n((size_t)m->hp.n_layers * (size_t)tl_n_experts(&m->hp) + 1, sizeof *m->experts, "experts", err);
+    m->output_norm = (tl_norm){.eps = m->hp.norm_eps, .centred = m->arch->layer_norm};
+    read_sizes(&b);
+    if (f->n) return TL_OK;
+    int rc = tl_blocks_build(m, err);
+    if (rc) return rc;
+    m->values_cap = 2 * (size_t)m->hp.n_rot;   /* factors of angles */
+    tl_model_tensors(m, &(tl_visitor){count_values, m});
+    m->values = tl_alloc_n(m->values_cap + 1, sizeof *m->values, "norms", err);
     b.used = tl_alloc_n(m->gguf->n_tensors + 1, 1, "tensors", err);
-    if (!m->norms || !m->layers || !m->experts || !b.used) { tl_free(b.used); return TL_E_MEMORY; }
-    bind_embedding(&b);
-    bind_output_norm(&b);
-    bind_rope(&b);
-    int rc = bind_positions(&b, err);
-    for (int i = 0; i < m->hp.n_layers && f->n < 100; i++) bind_layer(&b, i);
-    if (!f->n) refuse_unused(&b);
-    if (!f->n) count(m);
+    if (m->values && b.used) {
+        tl_model_tensors(m, &(tl_visitor){bind_tensor, &b});
+        bind_rope(&b);
+        check_norms(&b);
+        if (!f->n) refuse_unused(&b);
+        if (!f->n) complete(m), count(m);
+    } else rc = TL_E_MEMORY;
     tl_free(b.used);
     return rc;
+}
+
+void tl_unbind(struct tl_model *m) {
+    tl_blocks_free(m);
+    tl_free(m->values);
+    tl_hparams_done(&m->hp);
+    tl_tokenizer_free(m->tok);
+    m->values = NULL;
+    m->tok = NULL;
 }

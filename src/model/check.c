@@ -23,9 +23,13 @@ int tl_check_model(struct tl_model *m, int exact, const char *path, tl_error *er
         tl_error_context(err, "%s", path);
         return TL_E_FORMAT;
     }
-    tl_hparams_load(m->gguf, m->arch, &m->hp, &f);
+    int rc = tl_hparams_load(m->gguf, m->arch, &m->hp, &f, err);
+    if (rc) {
+        tl_buf_free(&f.text);
+        return rc;
+    }
     if (f.n) return tl_faults_end(&f, path, err);   /* shapes follow from these: tensors could not be judged */
-    int rc = tl_bind(m, exact, &f, err);
+    rc = tl_bind(m, exact, &f, err);
     if (rc) tl_buf_free(&f.text);
     return rc ? rc : tl_faults_end(&f, path, err);
 }

@@ -2,7 +2,7 @@
  *
  * Hyper-parameters: read from "<arch>.<key>", checked for type and range before anything is computed from them.
  * Bounds are far above any published model and low enough that products of two of them fit an int. */
-#include "model/model.h"
+#include "model/hparams.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -12,31 +12,36 @@ typedef struct reader { const tl_gguf *g; const char *arch; tl_faults *f; } read
 
 #define KEY(r, name) char key[128]; snprintf(key, sizeof key, "%s.%s", (r)->arch, name)
 
-/* An integer key, or an array of equal integers, one per layer (as files with per-layer settings store them). */
-static int64_t read_int(const reader *r, const char *name, int64_t lo, int64_t hi, int required, int64_t absent, int n_layers) {
+static int64_t read_int(const reader *r, const char *name, int64_t lo, int64_t hi, int required, int64_t absent) {
     KEY(r, name);
-    const tl_gguf_kv *kv = tl_gguf_find(r->g, key);
-    if (kv && kv->type == TL_GGUF_ARR) {
-        int64_t v = kv->n ? tl_gguf_int_at(kv, 0) : 0;
-        if (kv->elem == TL_GGUF_STR || kv->n != (uint64_t)n_layers) {
-            tl_fault(r->f, "%s has %llu entries for %d layers", key, (unsigned long long)kv->n, n_layers);
-            return lo;
-        }
-        for (uint64_t i = 1; i < kv->n; i++)
-            if (tl_gguf_int_at(kv, i) != v) {
-                tl_unsupported(r->f, "%s differs between layers, which is not supported yet", key);
-                return lo;
-            }
-        if (v >= lo && v <= hi) return v;
-        tl_fault(r->f, "%s is %lld, allowed are %lld to %lld", key, (long long)v, (long long)lo, (long long)hi);
-        return lo;
-    }
     tl_error e = {0};
     int64_t v = absent;
     int got = tl_gguf_i64(r->g, key, lo, hi, &v, &e);
     if (got < 0) { tl_fault(r->f, "%s", e.text); return lo; }
     if (!got && required) { tl_fault(r->f, "%s is missing", key); return lo; }
     return v;
+}
+
+/* One number for all layers, or an array with one for each: to the field at offset `field` of hp->layers. absent < 0:
+ * required. Without a key, fields stay as they are if absent is 0. */
+static void read_layers(const reader *r, tl_hparams *hp, const char *name, int64_t lo, int64_t hi, int64_t absent, size_t field) {
+    KEY(r, name);
+    const tl_gguf_kv *kv = tl_gguf_find(r->g, key);
+    int array = kv && kv->type == TL_GGUF_ARR;
+    if (array && (kv->elem == TL_GGUF_STR || kv->elem == TL_GGUF_ARR || kv->n != (uint64_t)hp->n_layers)) {
+        tl_fault(r->f, "%s has %llu entries for %d layers", key, (unsigned long long)kv->n, hp->n_layers);
+        return;
+    }
+    if (!kv && !absent) return;
+    int64_t one = array ? 0 : read_int(r, name, lo, hi, absent < 0, absent);
+    for (int i = 0; i < hp->n_layers; i++) {
+        int64_t v = array ? tl_gguf_int_at(kv, (uint64_t)i) : one;
+        if (v < lo || v > hi) {
+            tl_fault(r->f, "%s is %lld in layer %d, allowed are %lld to %lld", key, (long long)v, i, (long long)lo, (long long)hi);
+            return;
+        }
+        *(int *)((char *)&hp->layers[i] + field) = (int)v;
+    }
 }
 
 static double read_num(const reader *r, const char *name, double lo, double hi, int required, double absent) {
@@ -90,7 +95,7 @@ static void read_rope(const reader *r, int64_t n_ctx_train, tl_rope *rope) {
     rope->base = read_num(r, "rope.freq_base", 1e-3, 1e12, 0, 10000);
     rope->scale = 1 / factor;
     rope->magnitude = read_num(r, "rope.scaling.attn_factor", 1e-3, 1e3, 0, 1);
-    rope->n_ctx_orig = read_int(r, "rope.scaling.original_context_length", 1, INT64_MAX, rope->yarn && !n_ctx_train, n_ctx_train, 0);
+    rope->n_ctx_orig = read_int(r, "rope.scaling.original_context_length", 1, INT64_MAX, rope->yarn && !n_ctx_train, n_ctx_train);
     rope->yarn_fast = read_num(r, "rope.scaling.yarn_beta_fast", 1e-3, 1e6, 0, 32);
     rope->yarn_slow = read_num(r, "rope.scaling.yarn_beta_slow", 1e-3, 1e6, 0, 1);
     if (rope->yarn && factor > 1) rope->magnitude *= 0.1 * log(factor) + 1;
@@ -101,7 +106,7 @@ static void read_window_layers(const reader *r, tl_hparams *hp) {
     KEY(r, "attention.sliding_window_pattern");
     const tl_gguf_kv *kv = tl_gguf_find(r->g, key);
     if (!kv || kv->type != TL_GGUF_ARR)
-        hp->window_period = (int)read_int(r, "attention.sliding_window_pattern", 0, 1024, 0, hp->window_period, 0);
+        hp->window_period = (int)read_int(r, "attention.sliding_window_pattern", 0, 1024, 0, hp->window_period);
     else if (kv->elem == TL_GGUF_STR || kv->elem == TL_GGUF_ARR || kv->n != (uint64_t)hp->n_layers)
         tl_fault(r->f, "%s is not one truth value for each of %d layers", key, hp->n_layers);
     else hp->window_layers = kv;
@@ -164,14 +169,17 @@ static void refuse_not_computed(const reader *r, const tl_arch *arch) {
 static void load_heads(const reader *r, tl_hparams *hp) {
     const char *arch = r->arch;
     int faults = r->f->n;
-    if (hp->n_heads % hp->n_kv_heads)
-        tl_fault(r->f, "%s.attention.head_count %d is not a multiple of head_count_kv %d", arch, hp->n_heads, hp->n_kv_heads);
-    int64_t head = read_int(r, "attention.key_length", 1, TL_HD_MAX, 0, 0, 0);
+    for (int i = 0; i < hp->n_layers && r->f->n == faults; i++) {
+        const tl_layer_hparams *l = &hp->layers[i];
+        if (l->n_heads % l->n_kv_heads)
+            tl_fault(r->f, "%s.attention.head_count %d is not a multiple of head_count_kv %d", arch, l->n_heads, l->n_kv_heads);
+    }
+    int64_t head = read_int(r, "attention.key_length", 1, TL_HD_MAX, 0, 0);
     int derived = head == 0;
     if (derived && hp->n_embd % hp->n_heads)
         tl_fault(r->f, "%s.embedding_length %d is not a multiple of attention.head_count %d", arch, hp->n_embd, hp->n_heads);
     if (derived) head = hp->n_embd / hp->n_heads;
-    int64_t v_head = read_int(r, "attention.value_length", 1, TL_HD_MAX, 0, head, 0);
+    int64_t v_head = read_int(r, "attention.value_length", 1, TL_HD_MAX, 0, head);
     hp->head_dim = (int)head;
     if (r->f->n == faults && head != v_head)
         tl_unsupported(r->f, "%s.attention.key_length %d and value_length %d differ, which is not supported yet", arch,
@@ -180,31 +188,79 @@ static void load_heads(const reader *r, tl_hparams *hp) {
         tl_fault(r->f, "%s.attention.key_length%s is %d: supported are multiples of 16 up to %d", arch,
                  derived ? " (embedding_length / head_count)" : "", (int)head, TL_HD_MAX);
     if (r->f->n > faults) return;
-    hp->n_rot = (int)read_int(r, "rope.dimension_count", 2, head, 0, head, 0);
+    hp->n_rot = (int)read_int(r, "rope.dimension_count", 2, head, 0, head);
     if (hp->n_rot % 2) tl_fault(r->f, "%s.rope.dimension_count is %d, it must be even", arch, hp->n_rot);
 }
 
 /* Widths that a file does not name are that of the plain feed-forward; a shared expert is there if its width is, or its
  * tensors are. */
 static void read_experts(const reader *r, tl_hparams *hp) {
-    hp->n_experts = (int)read_int(r, "expert_count", 0, 1024, 0, 0, 0);
+    hp->n_experts = (int)read_int(r, "expert_count", 0, 1024, 0, 0);
     if (!hp->n_experts) return;
-    hp->n_experts_used = (int)read_int(r, "expert_used_count", 1, hp->n_experts, 1, 0, 0);
-    hp->n_ff_expert = (int)read_int(r, "expert_feed_forward_length", 1, 1 << 20, 0, hp->n_ff, 0);
+    hp->n_experts_used = (int)read_int(r, "expert_used_count", 1, hp->n_experts, 1, 0);
+    hp->n_ff_expert = (int)read_int(r, "expert_feed_forward_length", 1, 1 << 20, 0, hp->n_ff);
     int64_t shared = tl_gguf_tensor_find(r->g, "blk.0.ffn_up_shexp.weight") ? hp->n_ff : 0;
-    hp->n_ff_shared = (int)read_int(r, "expert_shared_feed_forward_length", 0, 1 << 20, 0, shared, 0);
+    hp->n_ff_shared = (int)read_int(r, "expert_shared_feed_forward_length", 0, 1 << 20, 0, shared);
 }
 
-void tl_hparams_load(const tl_gguf *g, const tl_arch *arch, tl_hparams *hp, tl_faults *f) {
+static int is_nth(int layer, int period) { return period && (layer + 1) % period == 0; }
+
+/* Which layers see a window, and how they rotate. */
+static void set_windows(tl_hparams *hp) {
+    for (int i = 0; i < hp->n_layers; i++) {
+        tl_layer_hparams *l = &hp->layers[i];
+        int windowed = hp->window_layers ? tl_gguf_int_at(hp->window_layers, (uint64_t)i) != 0 : !is_nth(i, hp->window_period);
+        l->window = windowed ? hp->window : 0;
+        l->rope = is_nth(i, hp->rope_period) ? TL_ROPE_ABSENT : l->window ? TL_ROPE_LOCAL : TL_ROPE_GLOBAL;
+    }
+}
+
+/* Layers have experts where they have a router. */
+static void set_experts(const tl_gguf *g, tl_hparams *hp) {
+    char name[64];
+    for (int i = 0; i < hp->n_layers && hp->n_experts; i++) {
+        snprintf(name, sizeof name, "blk.%d.ffn_gate_inp.weight", i);
+        if (!g || tl_gguf_tensor_find(g, name)) hp->layers[i].ffn = TL_BLOCK_EXPERTS;
+    }
+}
+
+int tl_hparams_set_layers(tl_hparams *hp, tl_error *err) {
+    hp->layers = tl_alloc_n((size_t)hp->n_layers, sizeof *hp->layers, "layers", err);
+    if (!hp->layers) return TL_E_MEMORY;
+    for (int i = 0; i < hp->n_layers; i++)
+        hp->layers[i] = (tl_layer_hparams){.mixer = TL_BLOCK_ATTENTION, .ffn = TL_BLOCK_FFN, .n_heads = hp->n_heads,
+                                           .n_kv_heads = hp->n_kv_heads, .n_ff = hp->n_ff};
+    set_windows(hp);
+    set_experts(NULL, hp);
+    return TL_OK;
+}
+
+void tl_hparams_done(tl_hparams *hp) {
+    tl_free(hp->layers);
+    hp->layers = NULL;
+}
+
+/* Counts of layers, heads and widths. */
+static int read_counts(const reader *r, tl_hparams *hp, tl_error *err) {
+    hp->n_layers = (int)read_int(r, "block_count", 1, 1024, 1, 0);
+    hp->n_embd = (int)read_int(r, "embedding_length", 1, 1 << 17, 1, 0);
+    if (tl_hparams_set_layers(hp, err)) return TL_E_MEMORY;
+    read_layers(r, hp, "feed_forward_length", 1, 1 << 20, -1, offsetof(tl_layer_hparams, n_ff));
+    read_layers(r, hp, "attention.head_count", 1, 1024, -1, offsetof(tl_layer_hparams, n_heads));
+    for (int i = 0; i < hp->n_layers; i++) hp->layers[i].n_kv_heads = hp->layers[i].n_heads;
+    read_layers(r, hp, "attention.head_count_kv", 1, 1024, 0, offsetof(tl_layer_hparams, n_kv_heads));
+    hp->n_ff = hp->layers[0].n_ff;
+    hp->n_heads = hp->layers[0].n_heads;
+    hp->n_kv_heads = hp->layers[0].n_kv_heads;
+    hp->n_ctx_train = read_int(r, "context_length", 1, INT64_MAX, 0, 0);
+    return TL_OK;
+}
+
+int tl_hparams_load(const tl_gguf *g, const tl_arch *arch, tl_hparams *hp, tl_faults *f, tl_error *err) {
     reader r = {g, arch->name, f};
     int faults = f->n;
     memset(hp, 0, sizeof *hp);
-    int L = hp->n_layers = (int)read_int(&r, "block_count", 1, 1024, 1, 0, 0);
-    hp->n_embd = (int)read_int(&r, "embedding_length", 1, 1 << 17, 1, 0, 0);
-    hp->n_ff = (int)read_int(&r, "feed_forward_length", 1, 1 << 20, 1, 0, L);
-    hp->n_heads = (int)read_int(&r, "attention.head_count", 1, 1024, 1, 0, L);
-    hp->n_kv_heads = (int)read_int(&r, "attention.head_count_kv", 1, 1024, 0, hp->n_heads, L);
-    hp->n_ctx_train = read_int(&r, "context_length", 1, INT64_MAX, 0, 0, 0);
+    if (read_counts(&r, hp, err)) return TL_E_MEMORY;
     if (f->n == faults) load_heads(&r, hp);
 
     const char *eps = arch->layer_norm ? "attention.layer_norm_epsilon" : "attention.layer_norm_rms_epsilon";
@@ -215,7 +271,7 @@ void tl_hparams_load(const tl_gguf *g, const tl_arch *arch, tl_hparams *hp, tl_f
     hp->rope_kind = arch->rope_kind;
     read_rope(&r, hp->n_ctx_train, &hp->rope[TL_ROPE_GLOBAL]);
     hp->rope[TL_ROPE_LOCAL] = hp->rope[TL_ROPE_GLOBAL];
-    hp->window = (int)read_int(&r, "attention.sliding_window", 0, INT32_MAX, 0, 0, 0);
+    hp->window = (int)read_int(&r, "attention.sliding_window", 0, INT32_MAX, 0, 0);
     hp->embd_scale = 1;
     hp->attn_scale = 1 / sqrtf((float)hp->head_dim);
     hp->attn_softcap = (float)read_num(&r, "attn_logit_softcapping", 0, 1e6, 0, 0);
@@ -227,5 +283,8 @@ void tl_hparams_load(const tl_gguf *g, const tl_arch *arch, tl_hparams *hp, tl_f
     hp->attn_scale = read_scale(&r, "attention.scale", hp->attn_scale);
     if (arch->keys & TL_KEY_RESIDUAL_SCALE) fold_residual_scale(hp, read_scale(&r, "residual_scale", 1));
     hp->logit_scale = arch->keys & TL_KEY_LOGIT_DIVISOR ? 1 / read_scale(&r, "logit_scale", 1) : 1;
+    set_windows(hp);
+    set_experts(g, hp);
     refuse_not_computed(&r, arch);
+    return TL_OK;
 }

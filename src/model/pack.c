@@ -50,14 +50,14 @@ static void pack_thread(void *arg, int thread, int n_threads) {
     }
 }
 
-static void count(void *arg, tl_weight *w, double fraction) {
-    (void)w, (void)fraction;
+static void count(void *arg, tl_weight *w, const tl_tensor *t) {
+    (void)w, (void)t;
     ++*(size_t *)arg;
 }
 
-static void collect(void *arg, tl_weight *w, double fraction) {
+static void collect(void *arg, tl_weight *w, const tl_tensor *t) {
     packing *p = arg;
-    (void)fraction;
+    (void)t;
     if (!w->gemm->pack) return;
     int i = p->n++;
     p->w[i] = w;
@@ -66,32 +66,27 @@ static void collect(void *arg, tl_weight *w, double fraction) {
     p->first[i + 1] = p->first[i] + (groups_of(w) + PACK_GROUPS - 1) / PACK_GROUPS;
 }
 
-static void leave(void *arg, tl_weight *w, double fraction) {
+static void leave(void *arg, tl_weight *w, const tl_tensor *t) {
     struct tl_model *m = arg;
-    (void)fraction;
+    (void)t;
     if (!w->gemm->pack) return;
     size_t bytes = (size_t)(TL_CLAIM_ROWS / w->gemm->rows) * w->gemm->group_bytes(w->cols);
     if (bytes > m->groups_bytes) m->groups_bytes = bytes;
     w->w = NULL;
 }
 
-static void for_each(struct tl_model *m, tl_weight_fn *fn, void *arg) {
-    for (int i = 0; i < m->hp.n_layers; i++) tl_each_weight(m, &m->layers[i], fn, arg);
-    fn(arg, &m->head, 1);
-}
-
-void tl_pack_later(struct tl_model *m) { for_each(m, leave, m); }
+void tl_pack_later(struct tl_model *m) { tl_each_weight(m, leave, m); }
 
 int tl_pack(struct tl_model *m, int n_threads, tl_progress_fn *progress, void *user, tl_error *err) {
     size_t most = 0;
-    for_each(m, count, &most);
+    tl_each_weight(m, count, &most);
     packing p = {.m = m, .progress = progress, .user = user};
     p.w = tl_alloc_n(most, sizeof *p.w, "packing", err);
     p.at = tl_alloc_n(most, sizeof *p.at, "packing", err);
     p.first = tl_alloc_n(most + 1, sizeof *p.first, "packing", err);
     int rc = p.w && p.at && p.first ? TL_OK : TL_E_MEMORY;
     if (!rc) {
-        for_each(m, collect, &p);
+        tl_each_weight(m, collect, &p);
         if (p.n && !(m->packed = tl_alloc_big(m->packed_bytes, "packed weights", err))) rc = TL_E_MEMORY;
     }
     if (!rc && p.n) {

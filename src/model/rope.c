@@ -3,7 +3,7 @@
  * rope.c: how fast the pairs of a head turn. YaRN (Peng et al., "YaRN: Efficient Context Window Extension of Large
  * Language Models", 2023) keeps pairs that turn often within the original context, scales those that hardly turn, and
  * goes over from one to the other in a straight line over the pairs between. */
-#include "model/model.h"
+#include "model/hparams.h"
 
 #include <math.h>
 

@@ -133,7 +133,7 @@ static void runs_end_where_they_began(void) {
     tl_bench_options o = {.reps = 2, .counters = &counters, .profile = 1};
     tl_bench_result r;
     CHECK(s && tl_bench_run(s, &(tl_bench_case){.decode = 1, .n = 8, .depth = 20, .batch = 2}, &o, &r, &err) == TL_OK);
-    CHECK(s && tl_session_pos(s, 0) == 20 && tl_session_pos(s, 1) == 20 && !s->profile);
+    CHECK(s && tl_session_pos(s, 0) == 20 && tl_session_pos(s, 1) == 20 && !s->run.profile);
     CHECK(r.tokens == 16 && r.tok_s.median > 0 && isnan(r.first));
     CHECK(r.counts.joules < 0 && r.op_seconds[TL_OP_HEAD] > 0);
     CHECK(s && tl_bench_run(s, &(tl_bench_case){.n = 16, .depth = 4, .batch = 1}, &o, &r, &err) == TL_OK);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * gemma: llama with rotary halves, a GELU gate and embeddings scaled by sqrt(n_embd). (The +1 of Gemma's norm weights is
  * already in the file.) */
-#include "model/model.h"
+#include "model/hparams.h"
 
 #include <math.h>
 
@@ -11,4 +11,4 @@ static void gemma_hparams(tl_hparams *hp, tl_faults *f) {
 }
 
 extern const tl_arch tl_arch_gemma;
-const tl_arch tl_arch_gemma = {.name = "gemma", .rope_kind = TL_ROPE_NEOX, .ffn = TL_FFN_GELU_GATE, .hparams = gemma_hparams};
+const tl_arch tl_arch_gemma = {.name = "gemma", .usual = TL_USUAL_TIED, .rope_kind = TL_ROPE_NEOX, .ffn = TL_FFN_GELU_GATE, .hparams = gemma_hparams};

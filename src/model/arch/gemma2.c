@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * gemma2: gemma with norms before and after each half of a layer, scores and logits bounded by tanh, and a sliding window
  * in every layer but the second, fourth, ... Numbers that a file does not name are those of the published models. */
-#include "model/model.h"
+#include "model/hparams.h"
 
 #include <math.h>
 
@@ -18,4 +18,4 @@ static void gemma2_hparams(tl_hparams *hp, tl_faults *f) {
 
 extern const tl_arch tl_arch_gemma2;
 const tl_arch tl_arch_gemma2 = {
-    .name = "gemma2", .rope_kind = TL_ROPE_NEOX, .post_norms = 1, .ffn = TL_FFN_GELU_GATE, .hparams = gemma2_hparams};
+    .name = "gemma2", .usual = TL_USUAL_TIED, .rope_kind = TL_ROPE_NEOX, .post_norms = 1, .ffn = TL_FFN_GELU_GATE, .hparams = gemma2_hparams};

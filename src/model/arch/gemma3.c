@@ -2,7 +2,7 @@
  * gemma3 (text): norms before and after each half of a layer, norms on the heads of q and k, GELU gate, embeddings
  * scaled by sqrt(n_embd). Five layers with a sliding window and unscaled angles of base 10000 are followed by one that
  * sees everything. (The +1 of Gemma's norm weights is already in the file.) */
-#include "model/model.h"
+#include "model/hparams.h"
 
 #include <math.h>
 
@@ -17,4 +17,4 @@ static void gemma3_hparams(tl_hparams *hp, tl_faults *f) {
 
 extern const tl_arch tl_arch_gemma3;
 const tl_arch tl_arch_gemma3 = {
-    .name = "gemma3", .rope_kind = TL_ROPE_NEOX, .qk_norm = TL_QK_NORM_HEAD, .post_norms = 1, .ffn = TL_FFN_GELU_GATE, .hparams = gemma3_hparams};
+    .name = "gemma3", .usual = TL_USUAL_TIED, .rope_kind = TL_ROPE_NEOX, .qk_norm = TL_QK_NORM_HEAD, .post_norms = 1, .ffn = TL_FFN_GELU_GATE, .hparams = gemma3_hparams};

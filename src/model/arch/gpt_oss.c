@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * gpt-oss: experts with biases and a clamped gate, a window in every second layer, sinks that take a part of attention,
  * biases everywhere. Its YaRN range is not rounded to whole pairs; files have no key for it. */
-#include "model/model.h"
+#include "model/hparams.h"
 
 static void gpt_oss_hparams(tl_hparams *hp, tl_faults *f) {
     (void)f;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * olmo2 (OLMo 2 and 3): no norms before the halves of a layer, norms after them, and norms over the whole of q and of k.
  * OLMo 3: a sliding window in three layers of four, whose angles are not stretched. */
-#include "model/model.h"
+#include "model/hparams.h"
 
 static void olmo2_hparams(tl_hparams *hp, tl_faults *f) {
     (void)f;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * qwen3moe (Qwen3-30B-A3B and larger): qwen3 with experts. */
-#include "model/model.h"
+#include "model/hparams.h"
 
 extern const tl_arch tl_arch_qwen3moe;
 const tl_arch tl_arch_qwen3moe = {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * smollm3: llama without rotation in every fourth layer. */
-#include "model/model.h"
+#include "model/hparams.h"
 
 static void smollm3_hparams(tl_hparams *hp, tl_faults *f) {
     (void)f;
@@ -8,4 +8,4 @@ static void smollm3_hparams(tl_hparams *hp, tl_faults *f) {
 }
 
 extern const tl_arch tl_arch_smollm3;
-const tl_arch tl_arch_smollm3 = {.name = "smollm3", .rope_kind = TL_ROPE_NORM, .hparams = smollm3_hparams};
+const tl_arch tl_arch_smollm3 = {.name = "smollm3", .usual = TL_USUAL_TIED, .rope_kind = TL_ROPE_NORM, .hparams = smollm3_hparams};
