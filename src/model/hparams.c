@@ -173,6 +173,8 @@ static void load_heads(const reader *r, tl_hparams *hp) {
         const tl_layer_hparams *l = &hp->layers[i];
         if (l->n_heads % l->n_kv_heads)
             tl_fault(r->f, "%s.attention.head_count %d is not a multiple of head_count_kv %d", arch, l->n_heads, l->n_kv_heads);
+        if (l->n_kv_heads != hp->n_kv_heads)
+            tl_unsupported(r->f, "%s.attention.head_count_kv differs between layers, which is not supported yet", arch);
     }
     int64_t head = read_int(r, "attention.key_length", 1, TL_HD_MAX, 0, 0);
     int derived = head == 0;
