@@ -112,7 +112,6 @@ static void in(tl_run *r, tl_worker *t, const tl_block *b) {
         const float *from = r->x + (size_t)i * d;
         if (b->norm.w) tl_norm_row(t->k, &b->norm, to, from, (int)d);
         else for (size_t j = 0; j < d; j++) to[j] = from[j];
-        for (size_t j = 0; j < d; j++) r->y[(size_t)i * d + j] = 0;
     }
     tl_pool_barrier(t->pool);
     const tl_weight *w[] = {&x->router, &x->shared_router};
@@ -166,6 +165,8 @@ static void out(tl_run *r, tl_worker *t, const tl_block *b) {
     size_t d = (size_t)r->m->hp.n_embd, width = (size_t)n_all(&r->m->hp);
     int begin, end;
     tl_split((int)d, 16, t->thread, t->n_threads, &begin, &end);   /* columns: what a thread adds up, no other reads */
+    for (int i = 0; i < r->n; i++)
+        for (int j = begin; j < end; j++) r->y[(size_t)i * d + (size_t)j] = 0;
     for (int e = 0; e < (int)width; e++) {
         int n = rows_of(r, &s, e);
         if (!n) continue;
