@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: MIT
-# make          the program ./tinyllm and the library ./libtinyllm.a
+# make          the program ./tinyllm, the library ./libtinyllm.a and ./libtinyllm.so
 # make test     all tests that need a C compiler and make only; ends with "N passed, N failed, N skipped"
 # make demo     fetches a small model with pip and answers a prompt
+# make install  into PREFIX (default /usr/local), below DESTDIR if that is set; make uninstall takes it away again
 # make asan     the same program under AddressSanitizer and UBSan, in build/asan. The unrolled kernels of CPU levels take
 #               minutes to compile with sanitizers and stay without: their tests end every buffer at a guard page.
-# make arm      cross build and the Arm tests under qemu-user (gcc-aarch64-linux-gnu, qemu-user)
-# make check    layers, symbols, formatting
-# BUILD=dir puts every output into dir; CC, CFLAGS, LDFLAGS as usual.
+# make arm      cross build with gcc-aarch64-linux-gnu, in build/arm; tools/test_arm.sh tests it under qemu-user
+# make check    directions of includes, sizes of files, symbols of the libraries
+# BUILD=dir puts every output into dir; V=1 shows the commands; CC, CFLAGS, LDFLAGS as usual.
 
 CC      ?= cc
 AR      ?= ar
@@ -17,8 +18,15 @@ KERNEL_OPT ?= -O3
 KERNEL_CFLAGS ?= $(CFLAGS)
 CFLAGS  ?= -g
 WARN    := -Wall -Wextra -Wshadow
-BASE    := -std=c11 $(OPT) $(WARN) -ffp-contract=off -fno-omit-frame-pointer -MMD -MP -Iinclude -Isrc -Ikernels
+# Hidden: only what tinyllm.h declares leaves the shared library. Both libraries are made of the same objects.
+BASE    := -std=c11 $(OPT) $(WARN) -fPIC -fvisibility=hidden -ffp-contract=off -fno-omit-frame-pointer -MMD -MP \
+           -Iinclude -Isrc -Ikernels
 LIBS    := -lm -lpthread
+VERSION := $(shell sed -n 's/^.define TL_VERSION "\(.*\)"/\1/p' include/tinyllm.h)
+SONAME  := libtinyllm.so.$(firstword $(subst ., ,$(VERSION)))
+
+Q       := $(if $(filter 1,$(V)),,@)
+SAY      = $(if $(filter 1,$(V)),@:,@printf '  %-4s %s\n')
 
 # Kernel folders by architecture: kernels/<arch>_<level>/ with flags in flags.mk (LEVEL_FLAGS_<folder> = ...).
 MACHINE := $(shell $(CC) -dumpmachine)
@@ -34,46 +42,60 @@ TEST_SRC   := $(wildcard tests/unit/*_test.c tests/kern/*_test.c)
 OBJ   = $(patsubst %.c,$(BUILD)/%.o,$(1))
 TESTS := $(patsubst tests/%.c,$(BUILD)/tests/%,$(TEST_SRC))
 
-all: $(OUT)/tinyllm $(OUT)/libtinyllm.a
+all: $(OUT)/tinyllm $(OUT)/libtinyllm.a $(OUT)/libtinyllm.so
 
 $(OUT)/tinyllm: $(call OBJ,$(CMD_SRC)) $(OUT)/libtinyllm.a
-	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS)
+	$(SAY) LD $@
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS)
 
 $(OUT)/libtinyllm.a: $(call OBJ,$(LIB_SRC))
+	$(SAY) AR $@
 	@rm -f $@
-	$(AR) rcs $@ $^
+	$(Q)$(AR) rcs $@ $^
 
-$(BUILD)/src/base/%.o: src/base/%.c
-	@mkdir -p $(@D)
-	$(CC) $(BASE) -D_GNU_SOURCE $(CFLAGS) -c -o $@ $<
+$(OUT)/libtinyllm.so: $(call OBJ,$(LIB_SRC))
+	$(SAY) LD $@
+	$(Q)$(CC) $(CFLAGS) $(filter-out -static,$(LDFLAGS)) -shared -Wl,-soname,$(SONAME) -o $@ $^ $(LIBS)
 
-$(BUILD)/src/perf/%.o: src/perf/%.c
-	@mkdir -p $(@D)
-	$(CC) $(BASE) -D_GNU_SOURCE $(CFLAGS) -c -o $@ $<
+# What a folder's files are compiled with, beside BASE.
+SYSTEM   := -D_GNU_SOURCE
+POSIX    := -D_POSIX_C_SOURCE=200809L
+KERNEL   := -fno-trapping-math -fno-math-errno
 
-$(BUILD)/src/cmd/%.o: src/cmd/%.c
+define compile
+	$(SAY) CC $<
 	@mkdir -p $(@D)
-	$(CC) $(BASE) -D_POSIX_C_SOURCE=200809L $(CFLAGS) -c -o $@ $<
+	$(Q)$(CC) $(BASE) $(1) -c -o $@ $<
+endef
 
-$(BUILD)/src/%.o: src/%.c
-	@mkdir -p $(@D)
-	$(CC) $(BASE) $(CFLAGS) -c -o $@ $<
+$(BUILD)/src/base/%.o: src/base/%.c Makefile
+	$(call compile,$(SYSTEM) $(CFLAGS))
 
-$(BUILD)/kernels/$(ARCH)_%.o: kernels/$(ARCH)_%.c
-	@mkdir -p $(@D)
-	$(CC) $(BASE) $(KERNEL_OPT) -fno-trapping-math -fno-math-errno $(LEVEL_FLAGS_$(notdir $(patsubst %/,%,$(dir $<)))) $(KERNEL_CFLAGS) -c -o $@ $<
+$(BUILD)/src/perf/%.o: src/perf/%.c Makefile
+	$(call compile,$(SYSTEM) $(CFLAGS))
 
-$(BUILD)/kernels/%.o: kernels/%.c
-	@mkdir -p $(@D)
-	$(CC) $(BASE) -fno-trapping-math -fno-math-errno $(CFLAGS) -c -o $@ $<
+$(BUILD)/src/cmd/%.o: src/cmd/%.c Makefile
+	$(call compile,$(POSIX) $(CFLAGS))
+
+$(BUILD)/src/%.o: src/%.c Makefile
+	$(call compile,$(CFLAGS))
+
+# A level's own flags come last: what the user says of the CPU is not said of the levels.
+$(BUILD)/kernels/$(ARCH)_%.o: kernels/$(ARCH)_%.c Makefile
+	$(call compile,$(KERNEL_OPT) $(KERNEL) $(KERNEL_CFLAGS) $(LEVEL_FLAGS_$(notdir $(patsubst %/,%,$(dir $<)))))
+
+$(BUILD)/kernels/%.o: kernels/%.c Makefile
+	$(call compile,$(KERNEL) $(CFLAGS))
 
 $(BUILD)/tests/%: tests/%.c $(OUT)/libtinyllm.a
+	$(SAY) LD $@
 	@mkdir -p $(@D)
-	$(CC) $(BASE) -D_GNU_SOURCE -Itests $(CFLAGS) $(LDFLAGS) -o $@ $< $(OUT)/libtinyllm.a $(LIBS)
+	$(Q)$(CC) $(BASE) $(SYSTEM) -Itests $(CFLAGS) $(LDFLAGS) -o $@ $< $(OUT)/libtinyllm.a $(LIBS)
 
 $(BUILD)/tools/%: tools/%.c $(OUT)/libtinyllm.a
+	$(SAY) LD $@
 	@mkdir -p $(@D)
-	$(CC) $(BASE) $(CFLAGS) $(LDFLAGS) -o $@ $< $(OUT)/libtinyllm.a $(LIBS)
+	$(Q)$(CC) $(BASE) $(CFLAGS) $(LDFLAGS) -o $@ $< $(OUT)/libtinyllm.a $(LIBS)
 
 test: all $(TESTS) $(BUILD)/tools/mkmodel
 	@BUILD=$(BUILD) TINYLLM=$(abspath $(OUT))/tinyllm sh tests/run.sh $(ONLY)
@@ -90,10 +112,41 @@ demo: all
 
 check:
 	@sh tools/check_layers.sh
-	@sh tools/check_syms.sh $(OUT)/libtinyllm.a $(BUILD)
+	@sh tools/check_syms.sh $(OUT)/libtinyllm.a $(BUILD) $(OUT)/libtinyllm.so
+
+PREFIX  ?= /usr/local
+BINDIR  ?= $(PREFIX)/bin
+LIBDIR  ?= $(PREFIX)/lib
+INCLUDEDIR ?= $(PREFIX)/include
+DATADIR ?= $(PREFIX)/share
+MAN     := $(DATADIR)/man/man1/tinyllm.1
+PC      := $(LIBDIR)/pkgconfig/tinyllm.pc
+BASH_C  := $(DATADIR)/bash-completion/completions/tinyllm
+ZSH_C   := $(DATADIR)/zsh/site-functions/_tinyllm
+FISH_C  := $(DATADIR)/fish/vendor_completions.d/tinyllm.fish
+INSTALL ?= install
+
+install: all
+	$(Q)$(INSTALL) -d $(addprefix $(DESTDIR),$(BINDIR) $(INCLUDEDIR) $(LIBDIR) $(dir $(PC) $(MAN) $(BASH_C) $(ZSH_C) $(FISH_C)))
+	$(Q)$(INSTALL) -m 755 $(OUT)/tinyllm $(DESTDIR)$(BINDIR)/tinyllm
+	$(Q)$(INSTALL) -m 644 include/tinyllm.h $(DESTDIR)$(INCLUDEDIR)/tinyllm.h
+	$(Q)$(INSTALL) -m 644 $(OUT)/libtinyllm.a $(DESTDIR)$(LIBDIR)/libtinyllm.a
+	$(Q)$(INSTALL) -m 755 $(OUT)/libtinyllm.so $(DESTDIR)$(LIBDIR)/libtinyllm.so.$(VERSION)
+	$(Q)ln -sf libtinyllm.so.$(VERSION) $(DESTDIR)$(LIBDIR)/$(SONAME)
+	$(Q)ln -sf $(SONAME) $(DESTDIR)$(LIBDIR)/libtinyllm.so
+	$(Q)printf '%s\n' 'Name: tinyllm' 'Description: Language models in GGUF files on CPUs' 'Version: $(VERSION)' \
+	    'Cflags: -I$(INCLUDEDIR)' 'Libs: -L$(LIBDIR) -ltinyllm' 'Libs.private: $(LIBS)' >$(DESTDIR)$(PC)
+	$(Q)$(OUT)/tinyllm help --man >$(DESTDIR)$(MAN)
+	$(Q)$(OUT)/tinyllm help --bash >$(DESTDIR)$(BASH_C)
+	$(Q)$(OUT)/tinyllm help --zsh >$(DESTDIR)$(ZSH_C)
+	$(Q)$(OUT)/tinyllm help --fish >$(DESTDIR)$(FISH_C)
+
+uninstall:
+	$(Q)rm -f $(addprefix $(DESTDIR),$(BINDIR)/tinyllm $(INCLUDEDIR)/tinyllm.h $(LIBDIR)/libtinyllm.a $(LIBDIR)/libtinyllm.so \
+	    $(LIBDIR)/$(SONAME) $(LIBDIR)/libtinyllm.so.$(VERSION) $(PC) $(MAN) $(BASH_C) $(ZSH_C) $(FISH_C))
 
 clean:
-	rm -rf build tinyllm libtinyllm.a
+	rm -rf build tinyllm libtinyllm.a libtinyllm.so
 
-.PHONY: all test tests asan arm demo check clean
+.PHONY: all test tests asan arm demo check install uninstall clean
 -include $(shell find $(BUILD) -name '*.d' 2>/dev/null)

@@ -43,6 +43,9 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
+#ifdef __GNUC__
+#pragma GCC visibility push(default)   /* the shared library exports what stands here, and nothing else */
+#endif
 
 #define TL_VERSION "0.1.0"
 
@@ -224,6 +227,9 @@ int32_t tl_sampler_pick(tl_sampler *s, const float *logits, tl_error *err);
 void tl_sampler_accept(tl_sampler *s, int32_t id);
 int64_t tl_sampler_seed(const tl_sampler *s);
 
+#ifdef __GNUC__
+#pragma GCC visibility pop
+#endif
 #ifdef __cplusplus
 }
 #endif

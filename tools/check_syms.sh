@@ -1,9 +1,10 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# check_syms.sh LIBRARY BUILD: prints every break of the rules below and fails if there is one.
+# check_syms.sh LIBRARY BUILD [SHARED]: prints every break of the rules below and fails if there is one.
 #  - every global symbol the library defines starts with tl_
 #  - the objects of a CPU level define tl_fill_<level>[_part] and no other global: no caller can reach them unchecked
 #  - the library never ends the process and never prints: it does not refer to exit, abort, assert, printf, stderr, ...
+#  - the shared library exports the functions that tinyllm.h declares and nothing else
 # $NM: another nm, for cross builds.
 lib=$1 build=$2 nm=${NM:-nm} bad=0
 complain() { echo "symbols: $*"; bad=1; }
@@ -31,6 +32,17 @@ for object in "$build"/kernels/*_*/*.o; do
         esac
     done
 done
+
+if [ -f "${3:-}" ]; then
+    declared=$(sed 's|/\*.*\*/||; s|//.*||' include/tinyllm.h | grep -v -e '^ \*' -e '^typedef.*_fn(' | grep -o 'tl_[a-z0-9_]*(' | tr -d '(' | sort -u)
+    exported=$($nm -D --defined-only "$3" | awk 'NF == 3 {print $3}' | grep -Ev '^__|^_(init|fini|edata|end)$|^DW' | sort -u)
+    for name in $exported; do
+        echo "$declared" | grep -qx "$name" || complain "$3 exports $name, which tinyllm.h does not declare"
+    done
+    for name in $declared; do
+        echo "$exported" | grep -qx "$name" || complain "$3 does not export $name"
+    done
+fi
 
 [ $bad = 0 ] && echo "symbols: ok"
 exit $bad

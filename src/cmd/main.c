@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 #include "cmd/cmd.h"
+#include "cmd/pages.h"
 
 static const tl_cmd *const commands[] = {
 #define TL_CMD(name) &tl_cmd_##name,
@@ -19,6 +20,7 @@ static void overview(FILE *f) {
           "Usage: tinyllm COMMAND [options]\n\nCommands:\n", f);
     for (int i = 0; i < N_COMMANDS; i++) fprintf(f, "  %-12s %s\n", commands[i]->name, commands[i]->summary);
     fputs("\n  tinyllm help COMMAND   what a command does, with examples\n"
+          "  tinyllm help --man     the manual page; --bash, --zsh, --fish: completions for a shell\n"
           "  tinyllm --version      the version\n\n"
           "Environment:\n"
           "  TINYLLM_CPU   highest CPU level to use, as --cpu\n\n"
@@ -42,11 +44,22 @@ static const tl_cmd *find_command(const char *name) {
     return NULL;
 }
 
+/* help --man, --bash, --zsh, --fish: for programs that read help. -1: the word is none of these. */
+static int print_page(const char *word) {
+    tl_buf out = {0};
+    int known = strncmp(word, "--", 2) == 0 && tl_page(word + 2, &out), failed = out.failed;
+    if (known && !failed) fwrite(out.p, 1, out.n, stdout);
+    tl_buf_free(&out);
+    return known ? failed : -1;
+}
+
 static int help(int argc, char **argv) {
     if (argc == 0) {
         overview(stdout);
         return 0;
     }
+    int code = print_page(argv[0]);
+    if (code >= 0) return code;
     const tl_cmd *c = find_command(argv[0]);
     if (!c) return 2;
     tl_cmd_help(c, stdout);
