@@ -142,6 +142,45 @@ typedef struct tl_utf8_stream { char held[4]; int n; } tl_utf8_stream;
  * become a character come out as U+FFFD, once per maximal wrong part. Call with n = 0 and end = 1 to flush. */
 size_t tl_utf8_push(tl_utf8_stream *u, const char *bytes, size_t n, int end, char *out);
 
+/* ---- chat ------------------------------------------------------------------------------------------------------------------ */
+
+/* A conversation in the form that a model's chat template gives it. What the template writes is trusted: it alone can
+ * contain control tokens. What people wrote (messages, system text, tool results, tools) stays ordinary text, whatever
+ * it looks like and whatever the template does with it. */
+typedef struct tl_chat_message {
+    const char *role;        /* "system", "user", "assistant", "tool", ... */
+    const char *content;
+    size_t n;                /* bytes of content; 0: up to its terminator */
+} tl_chat_message;
+
+typedef struct tl_chat_options {
+    const tl_chat_message *messages;   /* [n_messages] */
+    int n_messages;
+    const char *messages_json;         /* instead, if not NULL: [{"role": "user", "content": "Hi"}, ...] with all members
+                                          that the template knows (tool_calls, reasoning_content, ...) */
+    const char *tools_json;            /* array of tools, as in the OpenAI API; NULL: none */
+    const char *variables_json;        /* object of further variables, as {"enable_thinking": false}; NULL: none */
+    const char *chat_template;         /* Jinja2 text; NULL: the file's own */
+    int no_bos;                        /* 1: no BOS but one that the template writes */
+    int no_generation_prompt;          /* 1: end behind the last message, not with the beginning of an answer */
+} tl_chat_options;
+
+typedef struct tl_chat_run { const char *text; size_t n; int trusted; } tl_chat_run;
+typedef struct tl_chat tl_chat;
+
+/* NULL on failure: no template (TL_E_UNSUPPORTED), the template's own refusal or a fault in it or in the JSON
+ * (TL_E_FORMAT, with the line). The result is independent of the model and the options. */
+tl_chat *tl_chat_render(const tl_model *m, const tl_chat_options *options, tl_error *err);
+void tl_chat_free(tl_chat *c);
+/* The whole text, terminated; its length to *n (may be NULL). */
+const char *tl_chat_text(const tl_chat *c, size_t *n);
+/* The same in runs [count] of trusted and other bytes, in turn. */
+const tl_chat_run *tl_chat_runs(const tl_chat *c, int *count);
+/* Its token ids [count], with BOS where the file asks for one and the template has not written it. */
+const int32_t *tl_chat_ids(const tl_chat *c, int *count);
+/* The file's template, terminated, valid as long as the model; NULL: it has none. */
+const char *tl_model_chat_template(const tl_model *m);
+
 /* ---- session --------------------------------------------------------------------------------------------------------------- */
 
 typedef struct tl_session tl_session;

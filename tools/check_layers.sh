@@ -17,8 +17,9 @@ allowed() {
         compute) echo "base kernels kv" ;;
         model) echo "base kernels gguf text kv compute" ;;
         engine) echo "base kernels gguf text kv compute model sample" ;;
+        chat) echo "base kernels gguf text kv compute model tmpl" ;;
         bench) echo "base kernels gguf text kv compute model engine perf" ;;
-        cmd) echo "base kernels gguf text kv compute model sample engine perf bench tmpl" ;;
+        cmd) echo "base kernels gguf text kv compute model sample engine perf bench tmpl chat" ;;
         *) return 1 ;;
     esac
 }

@@ -6,7 +6,6 @@
 #include <string.h>
 #include <unistd.h>
 #include "base/stops.h"
-#include "cmd/cmd_chat.h"
 #include "cmd/cmd_model.h"
 #include "cmd/cmd_sampling.h"
 
@@ -24,7 +23,7 @@ static const tl_opt options[] = {
     {"-p,--prompt", "TEXT", TL_OPT_STR, AT(prompt), 0, 0, "the text to continue"},
     {"-f,--file", "FILE", TL_OPT_STR, AT(file), 0, 0, "read it from FILE (-: standard input, also the default)"},
     {"--chat", NULL, TL_OPT_FLAG, AT(chat), 0, 0,
-     "the text is a question: put it into the form of the model's chat template (implies --special)"},
+     "the text is a question: put it into the form of the model's chat template"},
     {"--system", "TEXT", TL_OPT_STR, AT(system), 0, 0, "with --chat: a system message before the question"},
     {"-n,--n-predict", "N", TL_OPT_INT, AT(n), -1, INT32_MAX,
      "at most N tokens; -1: until the context is full; default 256"},
@@ -79,7 +78,7 @@ static char *read_prompt(const run_args *a, size_t *n, tl_error *err) {
 }
 
 static int tokenize_prompt(run *r, const char *text, size_t len, tl_error *err) {
-    int flags = (r->a.no_bos ? 0 : TL_ADD_BOS) | (r->a.special || r->a.chat ? TL_PARSE_SPECIAL : 0);
+    int flags = (r->a.no_bos ? 0 : TL_ADD_BOS) | (r->a.special ? TL_PARSE_SPECIAL : 0);
     int n = tl_tokenize(r->m, text, len, flags, NULL, 0, err);
     if (n < 0) return n;
     if (n == 0 && len > 0)
@@ -92,6 +91,20 @@ static int tokenize_prompt(run *r, const char *text, size_t len, tl_error *err) 
     r->n_prompt = n;
     n = tl_tokenize(r->m, text, len, flags, r->prompt, n, err);
     return n < 0 ? n : TL_OK;
+}
+
+/* The text as a question, in the form of the model's chat template. */
+static int render_chat(run *r, const char *text, size_t len, tl_error *err) {
+    tl_chat_message messages[2] = {{"system", r->a.system, 0}, {"user", text, len}};
+    int skip = !r->a.system;
+    tl_chat_options o = {.messages = messages + skip, .n_messages = 2 - skip, .no_bos = r->a.no_bos};
+    tl_chat *c = tl_chat_render(r->m, &o, err);
+    const int32_t *ids = tl_chat_ids(c, &r->n_prompt);
+    if (c) r->prompt = tl_alloc_n((size_t)r->n_prompt + 1, sizeof *r->prompt, "the prompt's tokens", err);
+    if (c && r->prompt) memcpy(r->prompt, ids, (size_t)r->n_prompt * sizeof *ids);
+    if (c && !r->n_prompt) tl_fail(err, TL_E_ARGUMENT, "run: the chat template makes nothing of the question");
+    tl_chat_free(c);
+    return err->code;
 }
 
 /* Never cut: the answer to a shortened question would look like an answer to the question. */
@@ -273,12 +286,7 @@ static int open_all(run *r, const char *path, tl_error *err) {
     double start = tl_now();
     r->m = tl_cmd_open(&r->a.model, path, 0, err);
     r->load = tl_now() - start;
-    if (r->m && r->a.chat) {
-        char *question = text;
-        text = tl_cmd_chat_prompt(path, r->m, r->a.system, question, len, &len, err);
-        tl_free(question);
-    }
-    rc = r->m && text ? tokenize_prompt(r, text, len, err) : err->code;
+    rc = !r->m ? err->code : r->a.chat ? render_chat(r, text, len, err) : tokenize_prompt(r, text, len, err);
     tl_free(text);
     if (rc != TL_OK) return rc;
     r->s = tl_cmd_session(&r->a.model, r->m, (int)r->a.ctx, 0, err);

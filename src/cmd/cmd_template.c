@@ -26,7 +26,7 @@ static int template_main(const tl_cmd *self, int argc, char **argv) {
     if (text) json = from_stdin ? tl_read_stream(stdin, json_name, &n_json, &err) : tl_read_file(a.input, &n_json, &err);
     tl_tmpl *t = json ? tl_tmpl_parse(path, text, n, &err) : NULL;
     tl_buf out = {0};
-    if (t) tl_tmpl_render(t, json, n_json, json_name, &out, &err);
+    if (t) tl_tmpl_render(t, &(tl_tmpl_source){json_name, NULL, json, n_json}, 1, &out, NULL, &err);
     if (!err.code && out.n) fwrite(out.p, 1, out.n, stdout);
     tl_buf_free(&out);
     tl_tmpl_free(t);

@@ -90,10 +90,10 @@ static void add_json(const tl_tokenizer *t, const int32_t *ids, int n, tl_buf *b
 static int encode(const tokenize_args *a, const tl_tokenizer *t, const char *text, size_t len, tl_buf *out,
                   tl_error *err) {
     int flags = (a->special ? TL_PARSE_SPECIAL : 0) | (a->no_bos ? 0 : TL_ADD_BOS);
-    int n = tl_tokenizer_encode(t, text, len, flags, NULL, 0, err);
+    int n = tl_tokenizer_encode(t, text, len, NULL, flags, NULL, 0, err);
     int32_t *ids = n < 0 ? NULL : tl_alloc_n((size_t)n, sizeof *ids, "token ids", err);
     if (!ids) return n < 0 ? n : TL_E_MEMORY;
-    n = tl_tokenizer_encode(t, text, len, flags, ids, n, err);
+    n = tl_tokenizer_encode(t, text, len, NULL, flags, ids, n, err);
     if (a->json) {
         add_json(t, ids, n, out);
     } else if (a->ids) {

@@ -47,7 +47,10 @@ static int load(struct tl_model *m, const char *path, const tl_model_options *o,
     tl_gguf_str(m->gguf, "general.name", &name, &ignored);
     m->arch_name = to_text(arch, err);
     m->name = to_text(name, err);
-    if (!m->arch_name || !m->name) return TL_E_MEMORY;
+    tl_slice chat = {0};
+    int has_chat = tl_gguf_str(m->gguf, "tokenizer.chat_template", &chat, &ignored) > 0;
+    if (has_chat) m->chat_template = to_text(chat, err);
+    if (!m->arch_name || !m->name || (has_chat && !m->chat_template)) return TL_E_MEMORY;
     int rc = o->vocab_only ? load_vocab(m, path, err) : load_weights(m, o, path, err);
     m->load_seconds = tl_now() - start;
     return rc;
@@ -71,6 +74,7 @@ void tl_model_free(tl_model *m) {
     tl_unbind(m);
     tl_free(m->name);
     tl_free(m->arch_name);
+    tl_free(m->chat_template);
     tl_gguf_free(m->gguf);
     tl_free(m);
 }
@@ -91,10 +95,11 @@ tl_model_info tl_model_get_info(const tl_model *m) {
     };
 }
 
+const char *tl_model_chat_template(const tl_model *m) { return m ? m->chat_template : NULL; }
 const char *tl_model_warning(const tl_model *m) { return tl_tokenizer_warning(m->tok); }
 
 int tl_tokenize(const tl_model *m, const char *text, size_t len, int flags, int32_t *ids, int cap, tl_error *err) {
-    return tl_tokenizer_encode(m->tok, text, len, flags, ids, cap, err);
+    return tl_tokenizer_encode(m->tok, text, len, NULL, flags, ids, cap, err);
 }
 int tl_token_text(const tl_model *m, int32_t id, char *out, int cap) { return tl_tokenizer_token_text(m->tok, id, out, cap); }
 size_t tl_detokenize(const tl_model *m, const int32_t *ids, int n, int special, char *out, size_t cap) {

@@ -32,6 +32,7 @@ struct tl_model {
     unsigned forms;           /* activation forms (1 << TL_ACT_*) that any matrix wants */
     int64_t n_params, bytes_per_token;
     char *name, *arch_name;
+    char *chat_template;      /* or NULL */
     double load_seconds;
 };
 

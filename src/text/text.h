@@ -33,9 +33,10 @@ tl_tokenizer *tl_tokenizer_new(const tl_vocab_source *src, tl_error *err);
 void tl_tokenizer_free(tl_tokenizer *t);
 const char *tl_tokenizer_warning(const tl_tokenizer *t);   /* NULL: none */
 
-/* As tl_tokenize, tl_token_text, tl_detokenize, tl_token_piece in tinyllm.h. */
-int tl_tokenizer_encode(const tl_tokenizer *t, const char *text, size_t len, int flags, int32_t *ids, int cap,
-                        tl_error *err);
+/* As tl_tokenize, tl_token_text, tl_detokenize, tl_token_piece in tinyllm.h. trust [len] (or NULL: none): bytes of which
+ * control tokens may consist even without TL_PARSE_SPECIAL; all else is the same whatever trust says. */
+int tl_tokenizer_encode(const tl_tokenizer *t, const char *text, size_t len, const char *trust, int flags, int32_t *ids,
+                        int cap, tl_error *err);
 int tl_tokenizer_token_text(const tl_tokenizer *t, int32_t id, char *out, int cap);
 size_t tl_tokenizer_decode(const tl_tokenizer *t, const int32_t *ids, int n, int special, char *out, size_t cap);
 const char *tl_tokenizer_piece(const tl_tokenizer *t, int32_t id);

@@ -4,7 +4,7 @@
  * model (bpe.c, spm.c), and turns ids back into bytes.
  *
  * Special tokens: at every position the longest one wins. User-defined ones are found in every text, control and
- * unknown ones only with TL_PARSE_SPECIAL, unused ones never.
+ * unknown ones only with TL_PARSE_SPECIAL or in trusted bytes, unused ones never.
  * The space SentencePiece puts in front goes to the first stretch of ordinary text, whatever special tokens stand
  * before it, and to no other; decoding takes it away from the first piece of ordinary text. */
 #include <string.h>
@@ -46,8 +46,7 @@ void tl_tokenizer_free(tl_tokenizer *t) {
     tl_free(t->type);
     tl_free(t->score);
     tl_free_big(t->slot, ((size_t)t->slot_mask + 1) * 2 * sizeof *t->slot);
-    tl_free(t->special);
-    tl_free(t->special_text);
+    tl_special_done(t);
     tl_free_big(t->merge, ((size_t)t->merge_mask + 1) * sizeof *t->merge);
     tl_free(t->joint);
     tl_free(t);
@@ -64,31 +63,48 @@ void tl_sink_put(tl_sink *s, int32_t id) {
     s->last = id;
 }
 
-int tl_tokenizer_encode(const tl_tokenizer *t, const char *text, size_t len, int flags, int32_t *ids, int cap,
+static int is_space(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
+
+/* Ordinary text [start, end). */
+static int encode_text(const tl_tokenizer *t, tl_merger *m, const char *start, const char *end, int *prefix, tl_sink *out,
+                       tl_error *err) {
+    if (start >= end) return TL_OK;
+    size_t n = (size_t)(end - start);
+    int with_prefix = *prefix;
+    *prefix = 0;
+    return t->model == TL_TEXT_BPE ? tl_bpe_encode(t, m, start, n, out, err) : tl_spm_encode(t, m, start, n, with_prefix, out, err);
+}
+
+/* The text between and around special tokens, of which found holds all that could be taken. */
+static int encode_all(const tl_tokenizer *t, const char *text, size_t len, const tl_found_list *found, tl_sink *out, tl_error *err) {
+    tl_merger m = {0};
+    const char *start = text, *end = text + len;   /* start: of what is not done */
+    int rc = TL_OK, prefix = t->add_space_prefix;
+    for (size_t i = found->n; i-- > 0 && rc == TL_OK;) {
+        const tl_special *s = &t->special[found->v[i].special];
+        const char *p = text + found->v[i].at, *before = p;
+        if (p < start) continue;   /* inside the one before */
+        while (s->strip & TL_STRIP_BEFORE && before > start && is_space(before[-1])) before--;
+        rc = encode_text(t, &m, start, before, &prefix, out, err);
+        if (rc == TL_OK) tl_sink_put(out, s->id);
+        for (start = p + s->len; s->strip & TL_STRIP_BEHIND && start < end && is_space(*start);) start++;
+    }
+    if (rc == TL_OK) rc = encode_text(t, &m, start, end, &prefix, out, err);
+    tl_merger_free(&m);
+    return rc;
+}
+
+int tl_tokenizer_encode(const tl_tokenizer *t, const char *text, size_t len, const char *trust, int flags, int32_t *ids, int cap,
                         tl_error *err) {
     if (len > INT32_MAX / 4)
         return tl_fail(err, TL_E_ARGUMENT, "text of %zu bytes is too long to tokenize at once", len);
     tl_sink out = {.ids = ids, .cap = ids ? cap : 0, .bos = -1, .last = -1};
-    int add = flags & TL_ADD_BOS, all = flags & TL_PARSE_SPECIAL, prefix = t->add_space_prefix, rc = TL_OK;
+    tl_found_list found = {0};
+    int add = flags & TL_ADD_BOS;
     if (add && t->add_bos) out.bos = t->bos;
-    tl_merger m = {0};
-    const char *start = text, *end = text + len;   /* [start, p): ordinary text */
-    for (const char *p = text; rc == TL_OK && len; p++) {
-        size_t n = 0;
-        int32_t id = p < end ? tl_special_match(t, p, end, all, &n) : -1;
-        if (id < 0 && p < end) continue;
-        if (p > start) {
-            size_t part = (size_t)(p - start);
-            if (t->model == TL_TEXT_BPE) rc = tl_bpe_encode(t, &m, start, part, &out, err);
-            else rc = tl_spm_encode(t, &m, start, part, prefix, &out, err);
-            prefix = 0;
-        }
-        if (p == end) break;
-        if (rc == TL_OK) tl_sink_put(&out, id);
-        start = p + n;
-        p = start - 1;
-    }
-    tl_merger_free(&m);
+    int rc = tl_special_find(t, text, len, trust, (flags & TL_PARSE_SPECIAL) != 0, &found, err);
+    if (rc == TL_OK) rc = encode_all(t, text, len, &found, &out, err);
+    tl_free(found.v);
     if (rc != TL_OK) return rc;
     if (out.bos >= 0) tl_sink_put(&out, out.bos);
     if (add && t->add_eos && t->eos >= 0 && out.last != t->eos) tl_sink_put(&out, t->eos);

@@ -14,7 +14,18 @@
 enum tl_text_model { TL_TEXT_BPE, TL_TEXT_SPM };
 
 /* A text that is recognised as one token before any other rule. user: in every text, else only where asked for. */
-typedef struct tl_special { const char *p; uint32_t len; int32_t id; int user; } tl_special;
+typedef struct tl_special { const char *p; uint32_t len; int32_t id; int user, strip; } tl_special;
+enum { TL_STRIP_BEFORE = 1, TL_STRIP_BEHIND = 2 };   /* white space that goes with it */
+
+/* Automaton over reversed texts: a node stands for some last bytes of specials; 0 is the root. */
+typedef struct tl_finder {
+    uint32_t n;
+    uint32_t *child;            /* [n + 1]: children of a node are child[node] .. child[node + 1] - 1, by label */
+    uint8_t *label;             /* [n] */
+    uint32_t *fail;             /* [n]: the longest shorter text that is a node */
+    uint32_t *any, *user;       /* [n]: index + 1 of the longest special that the node's text begins with */
+    uint32_t root[256];         /* children of the root by label, 0: none */
+} tl_finder;
 
 /* Two neighbours that may be joined: rank says when (lowest first), made is the result's id + 1 (0: empty slot). */
 typedef struct tl_merge { uint32_t left, right, rank, made; } tl_merge;
@@ -37,9 +48,9 @@ struct tl_tokenizer {
     uint32_t slot_mask;
     uint64_t seed;
 
-    tl_special *special;        /* sorted by text */
+    tl_special *special;        /* [n_special] */
     uint32_t n_special;
-    uint32_t special_from[257]; /* those that start with byte b: [special_from[b], special_from[b + 1]) */
+    tl_finder finder;
     char *special_text;         /* SPM: texts of specials that had U+2581 replaced by a space; else NULL */
 
     int32_t byte_id[256];       /* -1: no such token */
@@ -75,8 +86,14 @@ int tl_vocab_init(tl_tokenizer *t, const tl_vocab_source *src, tl_error *err);
 
 /* special.c */
 int tl_special_init(tl_tokenizer *t, tl_error *err);
-/* The longest special token that [p, end) starts with, or -1. all: control tokens too, else only user-defined ones. */
-int32_t tl_special_match(const tl_tokenizer *t, const char *p, const char *end, int all, size_t *len);
+void tl_special_done(tl_tokenizer *t);
+typedef struct tl_found { size_t at; uint32_t special; } tl_found;
+typedef struct tl_found_list { tl_found *v; size_t n, cap; } tl_found_list;
+/* All places where a special token begins that counts, the longest one at each; from the end of the text to its
+ * beginning. User-defined ones count everywhere, others if all is set, or where trust [len] is not 0 for all of their
+ * bytes (trust may be NULL). Time: linear in len. The caller frees list->v. */
+int tl_special_find(const tl_tokenizer *t, const char *text, size_t len, const char *trust, int all, tl_found_list *list,
+                    tl_error *err);
 
 /* Where token ids go: the first cap of them into ids, all counted. */
 typedef struct tl_sink {

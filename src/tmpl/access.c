@@ -119,7 +119,7 @@ tl_val tl_x_slice(tl_tx *c, tl_val v, tl_val from, tl_val to, tl_val by) {
     }
     if (v.kind != TL_STR) return l;
     size_t mark = tl_x_mark(c);
-    for (size_t i = 0; i < l.u.list->n; i++) tl_x_put(c, l.u.list->v[i].u.s, l.u.list->v[i].n);
+    for (size_t i = 0; i < l.u.list->n; i++) tl_x_put_text(c, l.u.list->v[i]);
     tl_val s = tl_x_take(c, mark);
     s.sub = v.sub;
     return s;

@@ -67,18 +67,41 @@ void tl_x_enter(tl_tx *c) {
 void tl_x_put(tl_tx *c, const char *s, size_t n) {
     if (n > TL_TMPL_MAX_OUTPUT || c->out->n + n > TL_TMPL_MAX_OUTPUT)
         tl_x_fail(c, "writes more than %d MB", TL_TMPL_MAX_OUTPUT >> 20);
-    tl_x_work(c, n / 64);
+    tl_x_work(c, 1 + n / 16);
     if (n) tl_buf_add(c->out, s, n);
     if (c->out->failed) tl_x_raise(c, TL_E_MEMORY, "out of memory for the text");
 }
 
+const char tl_trusted[] = "trusted";
+
+static void put_flags(tl_buf *t, int flag, size_t n) {
+    char some[256];
+    memset(some, flag, sizeof some);
+    for (; n && !t->failed; n -= n < sizeof some ? n : sizeof some) tl_buf_add(t, some, n < sizeof some ? n : sizeof some);
+}
+
+/* Flags of out's last n bytes; bytes before them that have none are not trusted. */
+static void put_trust(tl_tx *c, const char *flags, size_t n) {
+    tl_buf *t = &c->trust;
+    put_flags(t, 0, c->out->n - n - t->n);
+    if (flags == tl_trusted) put_flags(t, 1, n);
+    else tl_buf_add(t, flags, n);
+    if (t->failed) tl_x_raise(c, TL_E_MEMORY, "out of memory for the text");
+}
+
+void tl_x_put_part(tl_tx *c, tl_val s, size_t from, size_t to) {
+    if (to <= from) return;
+    tl_x_put(c, s.u.s + from, to - from);
+    if (s.trust) put_trust(c, tl_trust_at(s, from), to - from);
+}
+
 void tl_x_puts(tl_tx *c, const char *s) { tl_x_put(c, s, strlen(s)); }
 
-void tl_x_fill(tl_tx *c, const char *s, size_t n, int64_t times) {
-    if (n == 0) return;
+void tl_x_fill(tl_tx *c, tl_val s, int64_t times) {
+    if (s.n == 0) return;
     for (int64_t i = 0; i < times; i++) {
         tl_x_work(c, 1);
-        tl_x_put(c, s, n);
+        tl_x_put_text(c, s);
     }
 }
 
@@ -103,8 +126,16 @@ void tl_x_put_cp(tl_tx *c, int32_t cp) {
 }
 
 tl_val tl_x_take(tl_tx *c, size_t mark) {
-    size_t n = c->out->n - mark;
+    size_t n = c->out->n - mark, flagged = c->trust.n > mark ? c->trust.n - mark : 0;
     tl_val v = n ? tl_v_copy(c, c->out->p + mark, n) : tl_v_str("", 0);
+    if (c->own) v.trust = tl_trusted;
+    else if (flagged == n && n && !memchr(c->trust.p + mark, 0, n)) v.trust = tl_trusted;
+    else if (flagged && n) {
+        char *flags = tl_x_alloc(c, n, 1);   /* zeroed: what was not flagged is not trusted */
+        memcpy(flags, c->trust.p + mark, flagged);
+        v.trust = flags;
+    }
     c->out->n = mark;
+    if (flagged) c->trust.n = mark;
     return v;
 }

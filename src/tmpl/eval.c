@@ -44,11 +44,17 @@ static int param_index(const char *params, tl_val name) {
     return -1;
 }
 
+/* Whatever a filter, test or method does with a text, it may go through it once: counted here for all of them. More
+ * than that is counted where it is done. */
+static size_t walk_of(tl_val v) { return v.kind == TL_STR ? v.n / TL_X_CHARS : 0; }
+
 tl_val tl_x_call_builtin(tl_tx *c, const tl_builtin *b, tl_val v, const tl_args *args) {
     static const tl_args none = {0};
     tl_val a[TL_MAX_PARAMS] = {{0}};
     if (!args) args = &none;
-    tl_x_work(c, 1);
+    tl_x_work(c, 1 + walk_of(v));
+    for (int i = 0; i < args->n; i++) tl_x_work(c, walk_of(args->v[i]));
+    for (int i = 0; i < args->n_kw; i++) tl_x_work(c, walk_of(args->val[i]));
     if (*b->params == '*') return b->fn(c, v, NULL, args);
     int n = 0;
     for (int i = 0; i < args->n_kw; i++) {

@@ -254,7 +254,7 @@ int tl_x_exec(tl_tx *c, const tl_node *n, tl_scope *s) {
     case TL_NODE_BODY:
         for (int i = 0; i < n->list.n && go == TL_GO_ON; i++) go = tl_x_exec(c, n->list.v[i], s);
         break;
-    case TL_NODE_DATA: tl_x_put(c, n->v.u.s, n->v.n); break;
+    case TL_NODE_DATA: tl_x_put_text(c, n->v); break;
     case TL_NODE_PRINT:
         for (int i = 0; i < n->list.n; i++) tl_v_write(c, tl_x_eval(c, n->list.v[i], s));
         break;

@@ -66,6 +66,7 @@ tl_val tl_f_title(tl_tx *c, tl_val v, const tl_val *a, const tl_args *args) {
     int begins = 1;
     v = tl_v_text(c, v);
     size_t mark = tl_x_mark(c);
+    tl_x_work(c, v.n);
     for (size_t at = 0, n; at < v.n; at += n) {
         n = tl_utf8_next(v.u.s + at, v.n - at, &cp);
         tl_x_put_cp(c, begins ? tl_cp_upper(cp) : tl_cp_lower(cp));
@@ -86,8 +87,8 @@ tl_val tl_f_indent(tl_tx *c, tl_val v, const tl_val *a, const tl_args *args) {
     for (size_t i = 0; i < lines.u.list->n; i++) {
         tl_val line = lines.u.list->v[i];
         if (i) tl_x_puts(c, "\n");
-        if (i ? line.n || blank : first) tl_x_put(c, by.u.s, by.n);
-        tl_x_put(c, line.u.s, line.n);
+        if (i ? line.n || blank : first) tl_x_put_text(c, by);
+        tl_x_put_text(c, line);
     }
     tl_val r = tl_x_take(c, mark);
     r.sub = v.sub;
@@ -117,7 +118,7 @@ tl_val tl_f_wordcount(tl_tx *c, tl_val v, const tl_val *a, const tl_args *args) 
     int32_t cp;
     int in = 0;
     v = tl_v_text(c, v);
-    tl_x_work(c, v.n / 64);
+    tl_x_work(c, v.n / 2);
     for (size_t at = 0; at < v.n;) {
         at += tl_utf8_next(v.u.s + at, v.n - at, &cp);
         int word = cp == '_' || tl_cp_alpha(cp) || tl_cp_digit(cp);
@@ -133,10 +134,10 @@ tl_val tl_f_urlencode(tl_tx *c, tl_val v, const tl_val *a, const tl_args *args) 
     if (v.kind != TL_STR && tl_v_iterable(v)) tl_x_fail(c, "urlencode: only of texts");
     v = tl_v_text(c, v);
     size_t mark = tl_x_mark(c);
+    tl_x_work(c, v.n);
     for (size_t i = 0; i < v.n; i++) {
         unsigned char ch = (unsigned char)v.u.s[i];
-        char hex[4];
-        snprintf(hex, sizeof hex, "%%%02X", ch);
+        const char *digit = "0123456789ABCDEF", hex[4] = {'%', digit[ch >> 4], digit[ch & 15], 0};
         if (ch < 0x80 && (tl_cp_alpha(ch) || tl_cp_digit(ch) || (ch && strchr("_.-~/", ch)))) tl_x_put(c, v.u.s + i, 1);
         else tl_x_puts(c, hex);
     }

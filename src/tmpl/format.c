@@ -28,11 +28,11 @@ static void put_field(tl_tx *c, const spec *s, const char *prefix, tl_val body, 
     int64_t len = (int64_t)strlen(prefix) + (int64_t)tl_str_len(c, body), pad = s->width > len ? s->width - len : 0;
     char align = s->align ? s->align : otherwise;
     int64_t left = align == '<' ? 0 : align == '^' ? pad / 2 : pad;
-    if (align != '=') tl_x_fill(c, s->fill.u.s, s->fill.n, left);
+    if (align != '=') tl_x_fill(c, s->fill, left);
     tl_x_puts(c, prefix);
-    if (align == '=') tl_x_fill(c, s->fill.u.s, s->fill.n, left);
-    tl_x_put(c, body.u.s, body.n);
-    tl_x_fill(c, s->fill.u.s, s->fill.n, pad - left);
+    if (align == '=') tl_x_fill(c, s->fill, left);
+    tl_x_put_text(c, body);
+    tl_x_fill(c, s->fill, pad - left);
 }
 
 static tl_val grouped(tl_tx *c, tl_val s, char mark_char) {
@@ -178,7 +178,7 @@ tl_val tl_str_percent(tl_tx *c, tl_val format, tl_val args) {
     int by_name = 0;
     while (p < end) {
         const char *stop = memchr(p, '%', (size_t)(end - p));
-        tl_x_put(c, p, (size_t)((stop ? stop : end) - p));
+        tl_x_put_part(c, format, (size_t)(p - format.u.s), (size_t)((stop ? stop : end) - format.u.s));
         if (!stop) break;
         p = stop + 1;
         if (p < end && *p == '%') {
@@ -323,7 +323,7 @@ static void format_into(tl_tx *c, tl_val format, const tl_args *args, int *next,
         } else {
             const char *from = p;
             while (p < end && *p != '{' && *p != '}') p++;
-            tl_x_put(c, from, (size_t)(p - from));
+            tl_x_put_part(c, format, (size_t)(from - format.u.s), (size_t)(p - format.u.s));
         }
     }
 }

@@ -86,7 +86,7 @@ tl_val tl_v_gen(tl_tx *c, tl_val src, int (*next)(tl_tx *, tl_gen *, tl_val *), 
 size_t tl_str_len(tl_tx *c, tl_val s) {
     size_t n = 0;
     int32_t cp;
-    tl_x_work(c, s.n / 64);
+    tl_x_work(c, s.n / TL_X_CHARS);
     for (size_t at = 0; at < s.n; n++) at += tl_utf8_next(s.u.s + at, s.n - at, &cp);
     return n;
 }
@@ -95,13 +95,14 @@ size_t tl_str_offset(tl_tx *c, tl_val s, size_t i) {
     size_t at = 0;
     int32_t cp;
     for (; i && at < s.n; i--) at += tl_utf8_next(s.u.s + at, s.n - at, &cp);
-    tl_x_work(c, at / 64);
+    tl_x_work(c, at / TL_X_CHARS);
     return at;
 }
 
 tl_val tl_str_sub(tl_val s, size_t from, size_t to) {
     if (to > s.n) to = s.n;
     if (from > to) from = to;
+    s.trust = tl_trust_at(s, from);
     s.u.s += from;
     s.n = (uint32_t)(to - from);
     return s;

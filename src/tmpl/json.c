@@ -163,6 +163,7 @@ static void write_string(tl_tx *c, tl_val v, int ascii) {
     int32_t cp;
     tl_x_puts(c, "\"");
     size_t from = 0;   /* of the bytes that go out as they are */
+    tl_x_work(c, v.n / 2);
     for (size_t at = 0, n; at < v.n; at += n) {
         n = tl_utf8_next(v.u.s + at, v.n - at, &cp);
         esc[0] = 0;
@@ -174,11 +175,11 @@ static void write_string(tl_tx *c, tl_val v, int ascii) {
             snprintf(esc, sizeof esc, "\\u%04x\\u%04x", 0xD800 + ((unsigned)(cp - 0x10000) >> 10), 0xDC00 + ((unsigned)cp & 0x3FF));
         else if (ascii && cp >= 0x80) snprintf(esc, sizeof esc, "\\u%04x", (unsigned)cp);
         if (!esc[0]) continue;
-        tl_x_put(c, v.u.s + from, at - from);
+        tl_x_put_part(c, v, from, at);
         tl_x_puts(c, esc);
         from = at + n;
     }
-    tl_x_put(c, v.u.s + from, v.n - from);
+    tl_x_put_part(c, v, from, v.n);
     tl_x_puts(c, "\"");
 }
 
@@ -195,7 +196,7 @@ static void write_value(tl_tx *c, tl_val v, const tl_json_style *style, int leve
 static void line_break(tl_tx *c, const tl_json_style *style, int level) {
     if (!style->pretty) return;
     tl_x_puts(c, "\n");
-    tl_x_fill(c, style->indent.u.s, style->indent.n, level);
+    tl_x_fill(c, style->indent, level);
 }
 
 static void write_key(tl_tx *c, tl_val key, const tl_json_style *style) {
@@ -208,7 +209,7 @@ static void write_key(tl_tx *c, tl_val key, const tl_json_style *style) {
     } else {
         tl_x_fail(c, "keys must be str, int, float, bool or None, not %s", tl_v_type(key));
     }
-    tl_x_put(c, style->colon.u.s, style->colon.n);
+    tl_x_put_text(c, style->colon);
 }
 
 /* Indices of a dict's items in the order they are written: insertion sort, dicts to be sorted are small. */
@@ -227,7 +228,7 @@ static void write_members(tl_tx *c, tl_val v, const tl_json_style *style, int le
     size_t n = is_dict ? v.u.dict->n : v.u.list->n, *at = is_dict ? order(c, v.u.dict, style->sort) : NULL;
     tl_x_puts(c, is_dict ? "{" : "[");
     for (size_t i = 0; i < n; i++) {
-        if (i) tl_x_put(c, style->comma.u.s, style->comma.n);
+        if (i) tl_x_put_text(c, style->comma);
         line_break(c, style, level + 1);
         if (is_dict) write_key(c, v.u.dict->key[at[i]], style);
         write_value(c, is_dict ? v.u.dict->val[at[i]] : v.u.list->v[i], style, level + 1);

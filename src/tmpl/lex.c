@@ -27,6 +27,7 @@ static void push(lexer *l, enum tl_token_type type, int op, tl_val v) {
         l->v = p;
     }
     l->v[l->n_tokens++] = (tl_token){.type = type, .op = op, .line = l->line, .v = v};
+    l->v[l->n_tokens - 1].v.trust = tl_trusted;
 }
 
 static int peek(const lexer *l, size_t ahead) {

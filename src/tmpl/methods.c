@@ -40,6 +40,7 @@ static tl_val changed_case(tl_tx *c, tl_val v, int title) {
     size_t mark = tl_x_mark(c);
     int32_t cp;
     int inside = 0;
+    tl_x_work(c, v.n);
     for (size_t at = 0, n; at < v.n; at += n) {
         n = tl_utf8_next(v.u.s + at, v.n - at, &cp);
         int32_t up = tl_cp_upper(cp), low = tl_cp_lower(cp);
@@ -221,11 +222,11 @@ M(str_join) {
     tl_val item;
     size_t mark = tl_x_mark(c);
     for (int i = 0; tl_iter_next(c, &it, &item); i++) {
-        if (i) tl_x_put(c, v.u.s, v.n);
+        if (i) tl_x_put_text(c, v);
         if (v.sub) item = tl_v_escape(c, item);
         if (item.kind == TL_UNDEF) tl_x_fail(c, "sequence item %d: expected str instance, Undefined found", i);
         if (item.kind != TL_STR) tl_x_fail(c, "sequence item %d: expected str instance, %s found", i, tl_v_type(item));
-        tl_x_put(c, item.u.s, item.n);
+        tl_x_put_text(c, item);
     }
     tl_val r = tl_x_take(c, mark);
     r.sub = v.sub;
@@ -236,33 +237,35 @@ M(str_join) {
 
 static int is_alnum(int32_t cp) { return tl_cp_alpha(cp) || tl_cp_digit(cp); }
 
-static tl_val all(tl_val v, int (*test)(int32_t)) {
+static tl_val all(tl_tx *c, tl_val v, int (*test)(int32_t)) {
     int32_t cp;
     for (size_t at = 0; at < v.n;) {
         at += tl_utf8_next(v.u.s + at, v.n - at, &cp);
+        tl_x_work(c, 2);
         if (!test(cp)) return tl_v_bool(0);
     }
     return tl_v_bool(v.n > 0);
 }
-M(str_isalpha) { USES_NO_ARGS; return all(v, tl_cp_alpha); }
-M(str_isdigit) { USES_NO_ARGS; return all(v, tl_cp_digit); }
-M(str_isalnum) { USES_NO_ARGS; return all(v, is_alnum); }
-M(str_isspace) { USES_NO_ARGS; return all(v, tl_cp_space); }
+M(str_isalpha) { USES_NO_ARGS; return all(c, v, tl_cp_alpha); }
+M(str_isdigit) { USES_NO_ARGS; return all(c, v, tl_cp_digit); }
+M(str_isalnum) { USES_NO_ARGS; return all(c, v, is_alnum); }
+M(str_isspace) { USES_NO_ARGS; return all(c, v, tl_cp_space); }
 
 /* Some letter has case, and none has the other one. */
-static tl_val has_case(tl_val v, int upper) {
+static tl_val has_case(tl_tx *c, tl_val v, int upper) {
     int32_t cp;
     int some = 0;
     for (size_t at = 0; at < v.n;) {
         at += tl_utf8_next(v.u.s + at, v.n - at, &cp);
+        tl_x_work(c, 2);
         int is_lower = tl_cp_upper(cp) != cp, is_upper = tl_cp_lower(cp) != cp;
         if (upper ? is_lower : is_upper) return tl_v_bool(0);
         some |= is_lower || is_upper;
     }
     return tl_v_bool(some);
 }
-M(str_islower) { USES_NO_ARGS; return has_case(v, 0); }
-M(str_isupper) { USES_NO_ARGS; return has_case(v, 1); }
+M(str_islower) { USES_NO_ARGS; return has_case(c, v, 0); }
+M(str_isupper) { USES_NO_ARGS; return has_case(c, v, 1); }
 
 /* ---- lists, dicts, loops ---- */
 

@@ -98,8 +98,8 @@ static tl_val join_texts(tl_tx *c, tl_val a, tl_val b) {
     if (safe && !a.sub) a = tl_v_escape(c, a);
     if (safe && !b.sub) b = tl_v_escape(c, b);
     size_t mark = tl_x_mark(c);
-    tl_x_put(c, a.u.s, a.n);
-    tl_x_put(c, b.u.s, b.n);
+    tl_x_put_text(c, a);
+    tl_x_put_text(c, b);
     tl_val v = tl_x_take(c, mark);
     v.sub = (uint8_t)safe;
     return v;
@@ -117,7 +117,7 @@ static tl_val join_lists(tl_tx *c, tl_val a, tl_val b) {
 static tl_val repeat(tl_tx *c, tl_val v, int64_t times) {
     if (v.kind == TL_STR) {
         size_t mark = tl_x_mark(c);
-        tl_x_fill(c, v.u.s, v.n, times);
+        tl_x_fill(c, v, times);
         tl_val s = tl_x_take(c, mark);
         s.sub = v.sub;
         return s;

@@ -77,7 +77,7 @@ static void write_repr_str(tl_tx *c, tl_val v) {
         else if (cp < 0x100) snprintf(esc, sizeof esc, "\\x%02x", (unsigned)cp);
         else snprintf(esc, sizeof esc, cp < 0x10000 ? "\\u%04x" : "\\U%08x", (unsigned)cp);
         if (esc[0]) tl_x_puts(c, esc);
-        else tl_x_put(c, v.u.s + at, n);
+        else tl_x_put_part(c, v, at, at + n);
     }
     tl_x_put(c, &quote, 1);
 }
@@ -175,7 +175,7 @@ void tl_v_write_repr(tl_tx *c, tl_val v) {
 }
 
 void tl_v_write(tl_tx *c, tl_val v) {
-    if (v.kind == TL_STR) tl_x_put(c, v.u.s, v.n);
+    if (v.kind == TL_STR) tl_x_put_text(c, v);
     else if (v.kind != TL_UNDEF) tl_v_write_repr(c, v);
 }
 
@@ -196,6 +196,7 @@ tl_val tl_v_escape(tl_tx *c, tl_val v) {
     if (v.kind == TL_STR && v.sub) return v;
     v = tl_v_text(c, v);
     size_t mark = tl_x_mark(c);
+    tl_x_work(c, v.n);
     for (size_t i = 0; i < v.n; i++) {
         char ch = v.u.s[i];
         if (ch == '&') tl_x_puts(c, "&amp;");
@@ -203,7 +204,7 @@ tl_val tl_v_escape(tl_tx *c, tl_val v) {
         else if (ch == '>') tl_x_puts(c, "&gt;");
         else if (ch == '\'') tl_x_puts(c, "&#39;");
         else if (ch == '"') tl_x_puts(c, "&#34;");
-        else tl_x_put(c, &ch, 1);
+        else tl_x_put_part(c, v, i, i + 1);
     }
     v = tl_x_take(c, mark);
     v.sub = 1;

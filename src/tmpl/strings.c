@@ -15,13 +15,14 @@ enum { LOWER, UPPER, CAPITALIZE };
 
 /* sharp s is the one letter in common use whose upper case has two. A final sigma ends a word. */
 static tl_val change_case(tl_tx *c, tl_val s, int how) {
+    tl_x_work(c, s.n);   /* beside what writing counts: a look into the tables for each */
     size_t mark = tl_x_mark(c);
     int32_t cp, before = 0;
     for (size_t at = 0, n; at < s.n; at += n) {
         n = tl_utf8_next(s.u.s + at, s.n - at, &cp);
         int upper = how == UPPER || (how == CAPITALIZE && at == 0);
         if (cp < 0) {
-            tl_x_put(c, s.u.s + at, n);
+            tl_x_put_part(c, s, at, at + n);
         } else if (cp == 0xDF && upper) {
             tl_x_puts(c, how == UPPER ? "SS" : "Ss");
         } else if (cp == 0x3A3 && !upper) {
@@ -41,6 +42,7 @@ tl_val tl_str_upper(tl_tx *c, tl_val s) { return change_case(c, s, UPPER); }
 tl_val tl_str_capitalize(tl_tx *c, tl_val s) { return change_case(c, s, CAPITALIZE); }
 
 static int stripped(tl_tx *c, tl_val chars, tl_val s, size_t at, size_t n, int32_t cp) {
+    tl_x_work(c, 2);
     if (chars.kind != TL_STR) return tl_cp_space(cp);
     return tl_str_find(c, chars, tl_str_sub(s, at, at + n), 0) != SIZE_MAX;
 }
@@ -70,21 +72,21 @@ tl_val tl_str_replace(tl_tx *c, tl_val s, tl_val old, tl_val by, int64_t count) 
     if (old.n == 0) {   /* between all characters */
         for (size_t n; count != 0; count -= count > 0, from += n) {
             int32_t cp;
-            tl_x_put(c, by.u.s, by.n);
+            tl_x_put_text(c, by);
             if (from >= s.n) break;
             n = tl_utf8_next(s.u.s + from, s.n - from, &cp);
-            tl_x_put(c, s.u.s + from, n);
+            tl_x_put_part(c, s, from, from + n);
             tl_x_work(c, 1);
         }
     } else {
         for (; count != 0 && (at = tl_str_find(c, s, old, from)) != SIZE_MAX; count -= count > 0) {
-            tl_x_put(c, s.u.s + from, at - from);
-            tl_x_put(c, by.u.s, by.n);
+            tl_x_put_part(c, s, from, at);
+            tl_x_put_text(c, by);
             tl_x_work(c, 1);
             from = at + old.n;
         }
     }
-    if (from < s.n) tl_x_put(c, s.u.s + from, s.n - from);
+    tl_x_put_part(c, s, from, s.n);
     return take(c, mark, s);
 }
 
@@ -120,8 +122,8 @@ tl_val tl_str_pad(tl_tx *c, tl_val s, int64_t width, tl_val fill, int where) {
     int64_t left = where == '<' ? 0 : where == '>' ? pad : pad / 2 + (pad & width & 1);
     if (pad > TL_TMPL_MAX_OUTPUT) tl_x_fail(c, "writes more than %d MB", TL_TMPL_MAX_OUTPUT >> 20);
     size_t mark = tl_x_mark(c);
-    tl_x_fill(c, fill.u.s, fill.n, left);
-    tl_x_put(c, s.u.s, s.n);
-    tl_x_fill(c, fill.u.s, fill.n, pad - left);
+    tl_x_fill(c, fill, left);
+    tl_x_put_text(c, s);
+    tl_x_fill(c, fill, pad - left);
     return take(c, mark, s);
 }

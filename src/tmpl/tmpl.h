@@ -38,9 +38,16 @@ typedef struct tl_tmpl tl_tmpl;
 tl_tmpl *tl_tmpl_parse(const char *name, const char *text, size_t n, tl_error *err);
 void tl_tmpl_free(tl_tmpl *t);
 
-/* Renders with variables from a JSON object (messages, tools, add_generation_prompt, bos_token, ...) and appends to
- * out, which stays as it was on failure. json_name stands in errors about the JSON. The member "now", a date and time
- * as "2026-01-31T12:00:00", is no variable but what strftime_now tells; without it, it tells the local time. */
-int tl_tmpl_render(const tl_tmpl *t, const char *json, size_t n, const char *json_name, tl_buf *out, tl_error *err);
+/* JSON text that gives variables: the one called variable or, where that is NULL, those that are members of the object
+ * it holds. name stands in errors about the text. */
+typedef struct tl_tmpl_source { const char *name, *variable, *json; size_t n; } tl_tmpl_source;
+
+/* Renders with the variables of n sources (messages, tools, add_generation_prompt, bos_token, ...), of which later ones
+ * win, and appends to out, which stays as it was on failure. The variable "now", a date and time as "2026-01-31T12:00:00", is none for templates but what strftime_now tells; without it, that tells the local time.
+ *
+ * trust (NULL: not wanted) gets a flag for every byte of out: 1 where the template wrote it, 0 where it is what somebody
+ * gave, through all filters, methods and joints. Of the variables, bos_token and its like are trusted, and the role of
+ * a message if it is a usual one ("user", "tool"). */
+int tl_tmpl_render(const tl_tmpl *t, const tl_tmpl_source *source, int n, tl_buf *out, tl_buf *trust, tl_error *err);
 
 #endif

@@ -30,6 +30,7 @@ typedef struct tl_val {
     uint8_t kind;
     uint8_t sub;             /* TL_STR: 1 if safe (Markup); TL_UNDEF: see above */
     uint32_t n;              /* TL_STR, TL_BIG, TL_UNDEF: bytes of u.s */
+    const char *trust;       /* TL_STR: see below */
     union {
         int64_t i;           /* TL_INT, TL_BOOL */
         double f;
@@ -45,6 +46,15 @@ typedef struct tl_val {
     } u;
 } tl_val;
 
+/* Trust of a text's bytes. The template's own are trusted, what comes from outside is not, whatever filters and joints
+ * it went through: trust says which byte is which, so that names of control tokens count only where the template wrote
+ * them. NULL: none is trusted, the state of all that is not known to be the template's. tl_trusted: all are. Else
+ * [n] flags, 0 or 1. A part of a text takes its flags along (tl_str_sub, tl_x_put_part). */
+extern const char tl_trusted[];
+static inline const char *tl_trust_at(tl_val v, size_t at) {
+    return v.trust && v.trust != tl_trusted ? v.trust + at : v.trust;
+}
+
 typedef struct tl_list { tl_val *v; size_t n, cap; } tl_list;
 /* In order of insertion. slot: hash table of indices + 1, once there are more than a few. */
 typedef struct tl_dict { tl_val *key, *val; size_t n, cap; uint32_t *slot; size_t n_slots; } tl_dict;
@@ -59,6 +69,8 @@ typedef struct tl_tx {
     int line, depth;
     int64_t steps;           /* left */
     tl_buf *out;             /* finished text, then unfinished parts */
+    tl_buf trust;            /* flags of out's bytes; those behind its end are not trusted */
+    int own;                 /* 1: all text that is made is the template's (parsing) */
     tl_error *err;
     struct tm now;
     struct tl_scope *root;
@@ -72,6 +84,8 @@ _Noreturn void tl_x_raise(tl_tx *c, int code, const char *text);
 /* Zeroed memory until the arena is freed. */
 void *tl_x_alloc(tl_tx *c, size_t n, size_t size);
 void tl_x_free(tl_tx *c);
+/* Characters that are looked at in a step of work. */
+enum { TL_X_CHARS = 4 };
 /* Counts work; fails at the limit. */
 void tl_x_work(tl_tx *c, size_t steps);
 /* Around every recursion. */
@@ -79,10 +93,12 @@ void tl_x_enter(tl_tx *c);
 static inline void tl_x_leave(tl_tx *c) { c->depth--; }
 
 /* Text: write with tl_x_put; for a text of one's own, mark = tl_x_mark, write, tl_x_take(mark). These nest. */
-void tl_x_put(tl_tx *c, const char *s, size_t n);
+void tl_x_put(tl_tx *c, const char *s, size_t n);           /* not trusted */
+void tl_x_put_part(tl_tx *c, tl_val s, size_t from, size_t to);   /* bytes of a text, as far trusted as they are there */
+static inline void tl_x_put_text(tl_tx *c, tl_val s) { tl_x_put_part(c, s, 0, s.n); }
 void tl_x_puts(tl_tx *c, const char *s);
 void tl_x_put_cp(tl_tx *c, int32_t cp);
-void tl_x_fill(tl_tx *c, const char *s, size_t n, int64_t times);
+void tl_x_fill(tl_tx *c, tl_val s, int64_t times);
 static inline size_t tl_x_mark(const tl_tx *c) { return c->out->n; }
 tl_val tl_x_take(tl_tx *c, size_t mark);
 

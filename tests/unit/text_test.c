@@ -11,9 +11,9 @@
 enum { MAX_IDS = 1 << 12 };
 
 typedef struct vocab {
-    tl_slice piece[512], merge[64];
-    int32_t type[512];
-    float score[512];
+    tl_slice piece[1024], merge[64];
+    int32_t type[1024];
+    float score[1024];
     tl_vocab_source src;
 } vocab;
 
@@ -70,7 +70,7 @@ static vocab *new_spm(void) {
 /* Encodes and compares with a list of ids that ends in -1. */
 static void expect_ids(const tl_tokenizer *t, const char *text, int flags, const int32_t *want, int line) {
     int32_t ids[MAX_IDS];
-    int n = tl_tokenizer_encode(t, text, strlen(text), flags, ids, MAX_IDS, NULL), k = 0;
+    int n = tl_tokenizer_encode(t, text, strlen(text), NULL, flags, ids, MAX_IDS, NULL), k = 0;
     while (want[k] != -1) k++;
     CHECKF(n == k, "line %d: \"%s\" gives %d ids instead of %d", line, text, n, k);
     for (int i = 0; i < n && i < k; i++)
@@ -88,10 +88,10 @@ static void expect_text(const tl_tokenizer *t, const int32_t *ids, int n, int sp
     (int)(sizeof((int32_t[]){__VA_ARGS__}) / sizeof(int32_t)), special, want, __LINE__)
 
 static void expect_round_trip(const tl_tokenizer *t, const char *text, size_t n, int flags) {
-    int len = tl_tokenizer_encode(t, text, n, flags, NULL, 0, NULL);
+    int len = tl_tokenizer_encode(t, text, n, NULL, flags, NULL, 0, NULL);
     int32_t *ids = calloc((size_t)len + 1, sizeof *ids);
     char *back = malloc(n + 16);
-    tl_tokenizer_encode(t, text, n, flags, ids, len, NULL);
+    tl_tokenizer_encode(t, text, n, NULL, flags, ids, len, NULL);
     size_t m = tl_tokenizer_decode(t, ids, len, flags & TL_PARSE_SPECIAL, back, n + 16);
     CHECKF(m == n && memcmp(back, text, n) == 0, "\"%.*s\" becomes \"%.*s\"", (int)n, text,
            (int)(m < n + 16 ? m : n + 16), back);
@@ -162,7 +162,7 @@ static void bpe_merges(void) {
         IDS(t, "\xFF\xE2\x82", 0, 0xFF, 0xE2, 0x82);
         TEXT(t, 0, "x abc\xFF", 'x', sp, bc, 0xFF);
         int32_t few[2] = {-7, -7};
-        CHECK(tl_tokenizer_encode(t, "xyz", 3, 0, few, 1, NULL) == 3 && few[0] == 'x' && few[1] == -7);
+        CHECK(tl_tokenizer_encode(t, "xyz", 3, NULL, 0, few, 1, NULL) == 3 && few[0] == 'x' && few[1] == -7);
         char out[2] = {'?', '?'};
         CHECK(tl_tokenizer_token_text(t, abc, out, 1) == 3 && out[0] == 'a' && out[1] == '?');
         CHECK(tl_tokenizer_token_text(t, -1, out, 1) == 0 && tl_tokenizer_token_text(t, 9999, out, 1) == 0);
@@ -301,7 +301,7 @@ static void spm_without_bytes(void) {
     v->type[unk] = TL_TOK_NORMAL;
     tl_error err = {0};
     t = tl_tokenizer_new(&v->src, &err);
-    CHECK(tl_tokenizer_encode(t, "ax", 2, 0, NULL, 0, &err) == TL_E_UNSUPPORTED && strstr(err.text, "0x78"));
+    CHECK(tl_tokenizer_encode(t, "ax", 2, NULL, 0, NULL, 0, &err) == TL_E_UNSUPPORTED && strstr(err.text, "0x78"));
     tl_tokenizer_free(t);
     free(v);
 }
@@ -380,11 +380,11 @@ static void long_runs(void) {
         tl_tokenizer *t = tl_tokenizer_new(&v->src, NULL);
         double t0 = tl_now();
         int32_t *ids = malloc(N / 64 * sizeof *ids);
-        int n = tl_tokenizer_encode(t, text, N, 0, ids, N / 64, NULL);
+        int n = tl_tokenizer_encode(t, text, N, NULL, 0, ids, N / 64, NULL);
         CHECKF(n == N >> LEVELS && ids[0] == top && ids[n - 1] == top, "%d ids", n);
         CHECKF(tl_now() - t0 < 20, "%.1f s", tl_now() - t0);
         memset(text, '\n', N);
-        CHECK(tl_tokenizer_encode(t, text, N, 0, NULL, 0, NULL) == N);
+        CHECK(tl_tokenizer_encode(t, text, N, NULL, 0, NULL, 0, NULL) == N);
         memset(text, 'a', N);
         free(ids);
         tl_tokenizer_free(t);
@@ -444,7 +444,7 @@ static int hex_bytes(const char *s, char *out) {
 /* ids as text "1 2 3"; "-": none. */
 static void compare(const tl_tokenizer *t, const char *name, const char *text, int n, int flags, const char *want) {
     static int32_t ids[MAX_IDS];
-    int len = tl_tokenizer_encode(t, text, (size_t)n, flags, ids, MAX_IDS, NULL), i = 0;
+    int len = tl_tokenizer_encode(t, text, (size_t)n, NULL, flags, ids, MAX_IDS, NULL), i = 0;
     char *end;
     for (const char *p = want; ; p = end, i++) {
         long id = strtol(p, &end, 10);
@@ -535,6 +535,131 @@ static void vocabulary_pairs(void) {
     }
 }
 
+/* ---- special tokens: trust, speed, white space -------------------------------------------------------------------- */
+
+static void expect_trusted(const tl_tokenizer *t, const char *text, const char *trusted, const int32_t *want, int line) {
+    int32_t ids[MAX_IDS];
+    char flags[200];
+    size_t len = strlen(text);
+    for (size_t i = 0; i < len; i++) flags[i] = trusted[i] == '1';
+    int n = tl_tokenizer_encode(t, text, len, flags, 0, ids, MAX_IDS, NULL), k = 0;
+    while (want[k] != -1) k++;
+    CHECKF(n == k, "line %d: \"%s\" gives %d ids instead of %d", line, text, n, k);
+    for (int i = 0; i < n && i < k; i++) CHECKF(ids[i] == want[i], "line %d: \"%s\" id %d is %d", line, text, i, ids[i]);
+}
+#define TRUSTED(t, text, trusted, ...) expect_trusted(t, text, trusted, (const int32_t[]){__VA_ARGS__, -1}, __LINE__)
+
+static void control_tokens_need_trust(void) {
+    vocab *v = new_bpe("gpt-2");
+    int32_t s = add(v, "<s>", TL_TOK_CONTROL, 0), ss = add(v, "<s><s>", TL_TOK_CONTROL, 0), u = add(v, "<u>", TL_TOK_USER, 0);
+    int32_t longer = add(v, "<u><s>", TL_TOK_CONTROL, 0), both = add(v, "<u>x", TL_TOK_USER, 0);
+    tl_tokenizer *t = tl_tokenizer_new(&v->src, NULL);
+    TRUSTED(t, "<s>", "111", s);
+    TRUSTED(t, "<s>", "000", '<', 's', '>');
+    TRUSTED(t, "<s>", "110", '<', 's', '>');
+    TRUSTED(t, "<s>", "011", '<', 's', '>');
+    TRUSTED(t, "<s><s>", "111111", ss);
+    TRUSTED(t, "<s><s>", "111000", s, '<', 's', '>');
+    TRUSTED(t, "<s><s>", "000111", '<', 's', '>', s);
+    TRUSTED(t, "<s><s>", "110111", '<', 's', '>', s);
+    TRUSTED(t, "<u>", "000", u);
+    TRUSTED(t, "<u><s>", "111111", longer);
+    TRUSTED(t, "<u><s>", "011111", u, s);
+    TRUSTED(t, "<u><s>", "111110", u, '<', 's', '>');
+    TRUSTED(t, "<u>x<s>", "1110111", both, s);
+    tl_tokenizer_free(t);
+    free(v);
+}
+
+/* Random sets over two letters against trying all of them at each place. */
+static void special_tokens_as_tried_one_by_one(void) {
+    uint32_t state = 7;
+    for (int round = 0; round < 300; round++) {
+        vocab *v = new_bpe("gpt-2");
+        static char names[40][12];
+        int first = (int)v->src.n, n = 1 + round % 40;
+        for (int i = 0; i < n; i++) {
+            int len = 2 + (int)((state = state * 1664525u + 1013904223u) >> 16) % 9;
+            for (int k = 0; k < len; k++) names[i][k] = (char)('a' + ((state = state * 1664525u + 1013904223u) >> 20 & 1));
+            names[i][len] = 0;
+            add(v, names[i], (state >> 24) % 3 ? TL_TOK_CONTROL : TL_TOK_USER, 0);
+        }
+        tl_tokenizer *t = tl_tokenizer_new(&v->src, NULL);
+        char text[61] = "", trust[60];
+        for (int i = 0; i < 60; i++) text[i] = (char)('a' + ((state = state * 1664525u + 1013904223u) >> 20 & 1)), trust[i] = (state >> 26 & 7) != 0;
+        int32_t want[64], got[64];
+        int n_want = 0;
+        for (int at = 0; at < 60;) {
+            int best = -1, len = 1;
+            for (int i = 0; i < n; i++) {
+                int l = (int)strlen(names[i]), all = 1;
+                for (int k = 0; k < l && at + l <= 60; k++) all &= trust[at + k];
+                int ok = at + l <= 60 && memcmp(text + at, names[i], (size_t)l) == 0 && (all || v->type[first + i] == TL_TOK_USER);
+                int tie = best >= 0 && l == len && v->type[first + i] == TL_TOK_USER && v->type[best] != TL_TOK_USER;
+                if (ok && (best < 0 || l > len || tie)) best = first + i, len = l;
+            }
+            want[n_want++] = best < 0 ? text[at] : best;
+            at += best < 0 ? 1 : len;
+        }
+        int n_got = tl_tokenizer_encode(t, text, 60, trust, 0, got, 64, NULL);
+        CHECKF(n_got == n_want && memcmp(got, want, (size_t)n_want * sizeof *want) == 0, "round %d: %s", round, text);
+        tl_tokenizer_free(t);
+        free(v);
+    }
+}
+
+/* A token of 20 kB that the text nearly holds at every place, and many that are ends and beginnings of each other. */
+static void special_tokens_take_linear_time(void) {
+    enum { LONG = 20000, TEXT = 400000 };
+    char *name = malloc(LONG + 1), *text = malloc(TEXT), *rows = malloc(400 * 402);
+    vocab *v = new_bpe("gpt-2");
+    memset(name, 'a', LONG);
+    name[LONG - 1] = 'b', name[LONG] = 0;
+    int32_t id = add(v, name, TL_TOK_CONTROL, 0);
+    for (int i = 0; i < 400; i++) {   /* aab, aaab, ... and baa, baaa, ... */
+        char *p = rows + i * 402;
+        memset(p, 'a', (size_t)i + 2);
+        p[i % 2 ? 0 : i + 1] = 'b', p[i + 2] = 0;
+        add(v, p, TL_TOK_CONTROL, 0);
+    }
+    memset(text, 'a', TEXT);
+    text[TEXT - 1] = 'b';
+    tl_tokenizer *t = tl_tokenizer_new(&v->src, NULL);
+    double start = tl_now();
+    int n = tl_tokenizer_encode(t, text, TEXT, NULL, TL_PARSE_SPECIAL, NULL, 0, NULL);
+    double seconds = tl_now() - start;
+    int32_t *ids = malloc((size_t)n * sizeof *ids);
+    tl_tokenizer_encode(t, text, TEXT, NULL, TL_PARSE_SPECIAL, ids, n, NULL);
+    CHECK(n == TEXT - LONG + 1 && ids[n - 1] == id && ids[0] == 'a');
+    CHECKF(seconds < 5, "%.1f s", seconds);   /* a hundredth on a quiet machine */
+    free(ids);
+    tl_tokenizer_free(t);
+    free(v);
+    free(name);
+    free(text);
+    free(rows);
+}
+
+static void white_space_goes_with_some_tokens(void) {
+    vocab *v = new_bpe("gpt-2");
+    add(v, "<|placeholder1|>", TL_TOK_CONTROL, 0);
+    int32_t end = add(v, "<|end|>", TL_TOK_CONTROL, 0), keep = add(v, "<|endoftext|>", TL_TOK_CONTROL, 0);
+    tl_tokenizer *t = tl_tokenizer_new(&v->src, NULL);
+    IDS(t, "a <|end|> \n\tb", TL_PARSE_SPECIAL, 'a', ' ', end, 'b');
+    IDS(t, "<|end|> <|end|>  ", TL_PARSE_SPECIAL, end, end);
+    IDS(t, "<|endoftext|> a", TL_PARSE_SPECIAL, keep, ' ', 'a');
+    tl_tokenizer_free(t);
+    free(v);
+    v = new_bpe("gpt-2");
+    int32_t mask = add(v, "<mask>", TL_TOK_CONTROL, 0);
+    end = add(v, "<|end|>", TL_TOK_CONTROL, 0);
+    t = tl_tokenizer_new(&v->src, NULL);
+    IDS(t, "a \n<mask> b<|end|> c", TL_PARSE_SPECIAL, 'a', mask, ' ', 'b', end, ' ', 'c');
+    IDS(t, "<|end|> <mask>", TL_PARSE_SPECIAL, end, mask);
+    tl_tokenizer_free(t);
+    free(v);
+}
+
 int main(void) {
     RUN(pretokenizers);
     RUN(bpe_merges);
@@ -550,5 +675,9 @@ int main(void) {
     RUN(spm_fixture);
     RUN(published_vocabularies);
     RUN(vocabulary_pairs);
+    RUN(control_tokens_need_trust);
+    RUN(special_tokens_as_tried_one_by_one);
+    RUN(special_tokens_take_linear_time);
+    RUN(white_space_goes_with_some_tokens);
     return tl_test_end();
 }
