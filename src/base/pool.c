@@ -108,6 +108,8 @@ void tl_pool_barrier(tl_pool *p) {
     }
 }
 
+unsigned tl_pool_barriers(tl_pool *p) { return atomic_load_explicit(&p->phase.word, memory_order_acquire); }
+
 static void *worker_main(void *arg) {
     struct worker *w = arg;
     tl_pool *p = w->pool;

@@ -23,6 +23,8 @@ void tl_pool_run(tl_pool *p, tl_pool_fn *fn, void *arg);
 void tl_pool_set_long_steps(tl_pool *p, int on);
 /* Inside fn: waits until all threads have arrived. All writes before it are visible after it. */
 void tl_pool_barrier(tl_pool *p);
+/* Barriers that all threads have passed so far, the one at the end of each run included. A thread alone has none. */
+unsigned tl_pool_barriers(tl_pool *p);
 /* Inside fn: claims the next of the items counted by counter slot (0..TL_POOL_COUNTERS-1): returns 0, 1, 2, ... once
  * each over all threads. tl_pool_rewind resets a slot; at least one barrier must lie between it and the next claim and
  * between the last claim and it. */

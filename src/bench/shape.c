@@ -12,11 +12,13 @@
 
 static const struct preset {
     const char *name, *arch;
-    int layers, dim, ff, heads, kv_heads, head_dim, vocab, tied, window, text;
+    int layers, dim, ff, heads, kv_heads, head_dim, vocab, tied, window, text, experts, used, expert_ff, shared_ff;
 } presets[] = {
-#define SHAPE(...) {__VA_ARGS__},
+#define SHAPE(...)   {__VA_ARGS__, 0, 0, 0, 0},
+#define EXPERTS(...) {__VA_ARGS__},
 #include "shapes.def"
 #undef SHAPE
+#undef EXPERTS
 };
 enum { N_PRESETS = sizeof presets / sizeof *presets };
 
@@ -26,7 +28,8 @@ const char *tl_shape_name(int i) { return i >= 0 && i < N_PRESETS ? presets[i].n
 
 static void fill_preset(tl_shape *s, const struct preset *p) {
     *s = (tl_shape){.layers = p->layers, .dim = p->dim, .ff = p->ff, .heads = p->heads, .kv_heads = p->kv_heads,
-                    .head_dim = p->head_dim, .vocab = p->vocab, .tied = p->tied, .window = p->window, .text = p->text};
+                    .head_dim = p->head_dim, .vocab = p->vocab, .tied = p->tied, .window = p->window, .text = p->text,
+                    .experts = p->experts, .used = p->used, .expert_ff = p->expert_ff, .shared_ff = p->shared_ff};
     snprintf(s->name, sizeof s->name, "%s", p->name);
     s->arch = tl_arch_find((tl_slice){p->arch, strlen(p->arch)});
 }
@@ -58,6 +61,8 @@ static int parse_field(const char *text, size_t n, tl_shape *s, tl_error *err) {
         {"layers", &s->layers, 1, 1024}, {"dim", &s->dim, 16, 1 << 17}, {"ff", &s->ff, 16, 1 << 20},
         {"heads", &s->heads, 1, 1024}, {"kv", &s->kv_heads, 1, 1024}, {"head", &s->head_dim, 16, TL_HD_MAX},
         {"vocab", &s->vocab, 1, 1 << 22}, {"tied", &s->tied, 0, 1}, {"window", &s->window, 0, 1 << 24},
+        {"experts", &s->experts, 0, 1024}, {"used", &s->used, 1, 1024}, {"expert_ff", &s->expert_ff, 16, 1 << 20},
+        {"shared_ff", &s->shared_ff, 0, 1 << 20},
     };
     const char *eq = memchr(text, '=', n);
     size_t len = eq ? (size_t)(eq - text) : n;
@@ -76,7 +81,19 @@ static int parse_field(const char *text, size_t n, tl_shape *s, tl_error *err) {
         return TL_OK;
     }
     return tl_fail(err, TL_E_ARGUMENT, "shape: \"%.*s\" is none of layers=, dim=, ff=, heads=, kv=, head=, vocab=, "
-                                       "arch=, tied=, window=", (int)(n < 60 ? n : 60), text);
+                                       "arch=, tied=, window=, experts=, used=, expert_ff=, shared_ff=", (int)(n < 60 ? n : 60), text);
+}
+
+static int check_experts(tl_shape *s, tl_error *err) {
+    if (!s->experts && (s->used || s->expert_ff || s->shared_ff))
+        return tl_fail(err, TL_E_ARGUMENT, "shape: used=, expert_ff= and shared_ff= need experts=");
+    if (!s->experts) return TL_OK;
+    if (!(s->arch->keys & TL_KEY_EXPERTS)) return tl_fail(err, TL_E_ARGUMENT, "shape: %s has no experts", s->arch->name);
+    if (s->used < 1 || s->used > s->experts) return tl_fail(err, TL_E_ARGUMENT, "shape: used= must be 1 to %d", s->experts);
+    if (!s->expert_ff) s->expert_ff = s->ff;
+    if (s->expert_ff % 32 || s->shared_ff % 32)
+        return tl_fail(err, TL_E_ARGUMENT, "shape: expert_ff and shared_ff must be multiples of 32");
+    return TL_OK;
 }
 
 static int parse_numbers(const char *text, tl_shape *s, tl_error *err) {
@@ -94,7 +111,7 @@ static int parse_numbers(const char *text, tl_shape *s, tl_error *err) {
     if (s->heads % s->kv_heads) return tl_fail(err, TL_E_ARGUMENT, "shape: heads is not a multiple of kv");
     if (s->head_dim % 16) return tl_fail(err, TL_E_ARGUMENT, "shape: head is %d, not a multiple of 16", s->head_dim);
     if (s->dim % 32 || s->ff % 32) return tl_fail(err, TL_E_ARGUMENT, "shape: dim and ff must be multiples of 32");
-    return TL_OK;
+    return check_experts(s, err);
 }
 
 int tl_shape_parse(const char *text, tl_shape *s, tl_error *err) {
@@ -132,7 +149,8 @@ static int describe(const tl_shape *s, tl_arch *arch, struct tl_model *m, tl_err
     *m = (struct tl_model){.arch = arch};
     m->hp = (tl_hparams){.n_layers = s->layers, .n_embd = s->dim, .n_heads = s->heads, .n_kv_heads = s->kv_heads,
                          .head_dim = s->head_dim, .n_ff = s->ff, .n_vocab = s->vocab, .parallel = arch->parallel,
-                         .n_positions = POSITIONS};
+                         .n_positions = POSITIONS, .n_experts = s->experts, .n_experts_used = s->used,
+                         .n_ff_expert = s->expert_ff, .n_ff_shared = s->shared_ff};
     int rc = tl_hparams_set_layers(&m->hp, err);
     return rc ? rc : tl_blocks_build(m, err);
 }
@@ -249,6 +267,12 @@ static void put_keys(tl_gguf_writer *w, const tl_shape *s) {
     tl_gguf_put_f32(w, KEY("rope.freq_base"), 1e6f);
     tl_gguf_put_u32(w, KEY("rope.dimension_count"), (uint32_t)s->head_dim);
     if (s->window) tl_gguf_put_u32(w, KEY("attention.sliding_window"), (uint32_t)s->window);
+    if (s->experts) {
+        tl_gguf_put_u32(w, KEY("expert_count"), (uint32_t)s->experts);
+        tl_gguf_put_u32(w, KEY("expert_used_count"), (uint32_t)s->used);
+        tl_gguf_put_u32(w, KEY("expert_feed_forward_length"), (uint32_t)s->expert_ff);
+        tl_gguf_put_u32(w, KEY("expert_shared_feed_forward_length"), (uint32_t)s->shared_ff);
+    }
 #undef KEY
 }
 

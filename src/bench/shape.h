@@ -13,10 +13,13 @@ typedef struct tl_shape {
     int layers, dim, ff, heads, kv_heads, head_dim, vocab, tied;
     int window;               /* sliding window, 0: none */
     int text;                 /* bytes of metadata per token of the vocabulary */
+    int experts, used;        /* of every layer, and of a token; 0: a dense feed-forward */
+    int expert_ff, shared_ff; /* widths of an expert and of the one that every token uses, 0: there is none */
 } tl_shape;
 
 /* A preset's name ("qwen2.5-0.5b", upper case too), or "layers=24,dim=896,ff=4864,heads=14" with kv, head, vocab, arch,
- * tied, window where the defaults do not fit (kv = heads, head = dim/heads, vocab = 32000, llama, 0, 0). */
+ * tied, window where the defaults do not fit (kv = heads, head = dim/heads, vocab = 32000, llama, 0, 0), and for a
+ * mixture of experts with experts, used, expert_ff (default: ff), shared_ff. */
 int tl_shape_parse(const char *text, tl_shape *s, tl_error *err);
 /* Name of preset number i, NULL past the last. */
 const char *tl_shape_name(int i);

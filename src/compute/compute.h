@@ -39,18 +39,21 @@ typedef struct tl_worker {
     void *groups;             /* TL_CLAIM_ROWS rows of any matrix that is not packed, as packed groups */
     float *row;               /* [largest cols] */
     void *own[TL_N_ACTS];     /* one token of activations in each form the model wants, largest cols */
-    float *up;                /* [tl_up_floats()] second operand of a gated product */
+    float *up;                /* [tl_up_floats()] second operand of a gated product, part of a sum */
     float *attn;              /* tl_attention_scratch() floats */
 } tl_worker;
 
 #define TL_CLAIM_ROWS 32      /* rows a thread claims at a time when several tokens are computed */
+/* Fewer rows than this are a step of decoding, made of microseconds: preparing all of them on every thread costs less
+ * than a barrier. More are a prompt. */
+#define TL_FEW_ROWS 8
 
 /* Work counter (tl_pool_next) of the next step. The counter two steps on is rewound here: its last use lies two steps
  * back, and steps are separated by barriers, so none is being claimed from. */
 int tl_worker_counter(tl_worker *t);
 
-/* Activations in the forms (bit 1 << TL_ACT_*) that some products need. */
-typedef struct tl_acts { void *const *form; int n, k; } tl_acts;   /* form [TL_N_ACTS] */
+/* Activations of n tokens in the forms (bit 1 << TL_ACT_*) that some products need; other forms are not looked at. */
+typedef struct tl_acts { void *form[TL_N_ACTS]; int n, k; } tl_acts;
 
 /* Which forms these weights want; absent ones (no gemm) want none. */
 unsigned tl_weight_forms(const tl_weight *const *w, int n);
@@ -62,19 +65,22 @@ static inline void tl_norm_row(const tl_kernels *k, const tl_norm *norm, float *
     else k->rms_norm(y, x, norm->w, n, norm->eps);
 }
 
-/* Rows to multiply with. src [n][stride], k values each; with norm the row is normalised first.
- * A single row is prepared by every thread for itself (cheaper than a barrier); several are split over the threads into
- * the shared buffers (n * k values), and the function ends with a barrier. */
+/* Rows to multiply with. src [n][stride], k values each; with norm the row is normalised first. */
 typedef struct tl_prepare {
     const float *src;
-    const int *rows;          /* [n] which rows of src; NULL: the first n */
     size_t stride;
     int n, k;
     const tl_norm *norm;      /* NULL: no normalisation */
     unsigned forms;
-    void *const *shared;      /* [TL_N_ACTS], those of forms */
+    void *const *shared;      /* [TL_N_ACTS], those of forms; tl_acts_prepare only */
 } tl_prepare;
+/* All rows. A single one is prepared by every thread for itself (cheaper than a barrier); several are split over the
+ * threads into the shared buffers (n * k values), and the function ends with a barrier. */
 tl_acts tl_acts_prepare(tl_worker *t, const tl_prepare *p);
+/* One row, number row of the source, as token at of to. */
+void tl_acts_put(tl_worker *t, const tl_prepare *p, int row, const tl_acts *to, int at);
+/* Token from of src as token at of dst, which has the same k, in some forms. Bytes as tl_acts_put would write them. */
+void tl_acts_copy(unsigned forms, const tl_acts *dst, int at, const tl_acts *src, int from);
 
 /* y[t][r] (+)= W x_t + bias for several matrices that share their activations; their rows are split as one range. */
 typedef struct tl_product {
@@ -86,21 +92,42 @@ typedef struct tl_product {
 } tl_product;
 void tl_matmul(tl_worker *t, const tl_acts *x, const tl_product *p, int n_products);
 
-/* y[t][r] = act(gate x_t + bias)[r] * (up x_t + bias)[r]; gate and up have equal rows. Without gate: plain(up x_t + bias). */
+/* y[t][r] = act(gate x_t + bias)[r] * (up x_t + bias)[r]; gate and up have equal rows. Without gate: plain(up x_t + bias).
+ * Of several, each with activations of its own (the experts of a layer), all rows are split as one range. */
 typedef void tl_gate_fn(float *y, const float *u, int n);
 typedef void tl_plain_fn(float *y, int n);
 typedef struct tl_gated {
+    tl_acts x;
     const tl_weight *gate, *up;         /* gate NULL: none */
     const float *gate_bias, *up_bias;   /* [rows] or NULL */
     tl_gate_fn *act;
     tl_plain_fn *plain;
-    float *y;                           /* [n][stride] */
+    float *y;                           /* [x.n][stride] */
     size_t stride;
 } tl_gated;
-void tl_matmul_gated(tl_worker *t, const tl_acts *x, const tl_gated *g);
-/* Floats worker->up needs for n tokens. */
-static inline size_t tl_up_floats(int n_batch, int n_ff) {
-    size_t a = (size_t)n_batch * TL_CLAIM_ROWS, b = (size_t)n_ff + TL_CLAIM_ROWS;
+void tl_matmul_gated(tl_worker *t, const tl_gated *g, int n);
+
+/* y[i] = sum of scale * (W x + bias) over the parts' tokens that belong to row i: from 0 on, in the order of the parts.
+ * All parts have the same number of rows [rows]; a thread computes a range of them for all parts, so that nobody waits
+ * between parts. Then, if residual is not NULL, residual[i] += y[i]. */
+typedef struct tl_part {
+    const tl_weight *w;
+    const float *bias;        /* [rows] or NULL */
+    tl_acts x;
+    const int *row;           /* [x.n] row of y that a token belongs to */
+    const float *scale;       /* [x.n] */
+} tl_part;
+typedef struct tl_sum {
+    const tl_part *part;
+    int n_parts, n;           /* n_parts at least 1; rows of y */
+    float *y, *residual;      /* [n][stride] */
+    size_t stride;
+} tl_sum;
+void tl_matmul_sum(tl_worker *t, const tl_sum *s);
+
+/* Floats worker->up needs for n_batch tokens and matrices of at most n_rows rows. */
+static inline size_t tl_up_floats(int n_batch, int n_rows) {
+    size_t a = (size_t)n_batch * TL_CLAIM_ROWS, b = (size_t)n_rows + TL_CLAIM_ROWS;
     return a > b ? a : b;
 }
 

@@ -6,35 +6,7 @@
  * by whoever is done first. */
 #include "compute/compute.h"
 
-unsigned tl_weight_forms(const tl_weight *const *w, int n) {
-    unsigned forms = 0;
-    for (int i = 0; i < n; i++)
-        if (w[i]->gemm) forms |= 1u << w[i]->gemm->act;
-    return forms;
-}
-
-/* Row i of the source as token at of n. */
-static void prepare_row(tl_worker *t, const tl_prepare *p, int i, void *const *to, int n, int at) {
-    const float *x = p->src + (size_t)(p->rows ? p->rows[i] : i) * p->stride;
-    if (p->norm) {
-        tl_norm_row(t->k, p->norm, t->row, x, p->k);
-        x = t->row;
-    }
-    for (int f = 0; f < TL_N_ACTS; f++)
-        if (p->forms >> f & 1) t->k->put_act[f](x, p->k, to[f], n, at);
-}
-
-tl_acts tl_acts_prepare(tl_worker *t, const tl_prepare *p) {
-    if (p->n == 1) {
-        prepare_row(t, p, 0, t->own, 1, 0);
-        return (tl_acts){t->own, 1, p->k};
-    }
-    int begin, end;
-    tl_split(p->n, 1, t->thread, t->n_threads, &begin, &end);
-    for (int i = begin; i < end; i++) prepare_row(t, p, i, p->shared, p->n, i);
-    tl_pool_barrier(t->pool);
-    return (tl_acts){p->shared, p->n, p->k};
-}
+#include <string.h>
 
 /* Rows from row r on, as the kernel reads them. */
 static const void *rows_at(const tl_weight *w, int r) {
@@ -75,19 +47,12 @@ static void run_rows(tl_worker *t, const tl_acts *x, const tl_weight *w, const f
 
 static int units_of(const tl_weight *w) { return (w->rows + UNIT - 1) / UNIT; }
 
-/* Units [u0, u1) of the products laid end to end. */
-static void run_units(tl_worker *t, const tl_acts *x, const tl_product *p, int n, int u0, int u1) {
-    for (int i = 0, at = 0; i < n && at < u1; i++) {
-        int units = units_of(p[i].w), a = u0 - at, b = u1 - at;
-        if (a < 0) a = 0;
-        if (b > units) b = units;
-        int end = b * UNIT < p[i].w->rows ? b * UNIT : p[i].w->rows;
-        if (a < b) {
-            int r0 = a * UNIT;
-            run_rows(t, x, p[i].w, p[i].bias, r0, end, p[i].y + r0, p[i].stride, p[i].add);
-        }
-        at += units;
-    }
+/* Rows of w within units [u0, u1) of matrices laid end to end, w beginning at unit at; 0: there are none. */
+static int rows_within(const tl_weight *w, int at, int u0, int u1, int *r0, int *r1) {
+    int units = units_of(w), a = u0 > at ? u0 - at : 0, b = u1 - at < units ? u1 - at : units;
+    *r0 = a * UNIT;
+    *r1 = b * UNIT < w->rows ? b * UNIT : w->rows;
+    return a < b;
 }
 
 int tl_worker_counter(tl_worker *t) {
@@ -117,24 +82,69 @@ static int next_range(const tl_worker *t, task *k, int *u0, int *u1) {
 }
 
 void tl_matmul(tl_worker *t, const tl_acts *x, const tl_product *p, int n_products) {
-    int units = 0, u0, u1;
+    int units = 0, u0, u1, r0, r1;
     for (int i = 0; i < n_products; i++) units += units_of(p[i].w);
     task k = task_of(t, units, x->n);
-    while (next_range(t, &k, &u0, &u1)) run_units(t, x, p, n_products, u0, u1);
+    while (next_range(t, &k, &u0, &u1))
+        for (int i = 0, at = 0; i < n_products && at < u1; at += units_of(p[i++].w))
+            if (rows_within(p[i].w, at, u0, u1, &r0, &r1))
+                run_rows(t, x, p[i].w, p[i].bias, r0, r1, p[i].y + r0, p[i].stride, p[i].add);
 }
 
-void tl_matmul_gated(tl_worker *t, const tl_acts *x, const tl_gated *g) {
-    task k = task_of(t, units_of(g->up), x->n);
-    for (int u0, u1; next_range(t, &k, &u0, &u1);) {
-        int r0 = u0 * UNIT, r1 = u1 * UNIT < g->up->rows ? u1 * UNIT : g->up->rows;
-        size_t width = (size_t)(r1 - r0);
-        if (!g->gate) {
-            run_rows(t, x, g->up, g->up_bias, r0, r1, g->y + r0, g->stride, 0);
-            for (int i = 0; i < x->n; i++) g->plain(g->y + (size_t)i * g->stride + r0, r1 - r0);
-            continue;
+static void run_gated(tl_worker *t, const tl_gated *g, int r0, int r1) {
+    size_t width = (size_t)(r1 - r0);
+    float *y = g->y + r0;
+    if (!g->gate) {
+        run_rows(t, &g->x, g->up, g->up_bias, r0, r1, y, g->stride, 0);
+        for (int i = 0; i < g->x.n; i++) g->plain(y + (size_t)i * g->stride, r1 - r0);
+        return;
+    }
+    run_rows(t, &g->x, g->gate, g->gate_bias, r0, r1, y, g->stride, 0);
+    run_rows(t, &g->x, g->up, g->up_bias, r0, r1, t->up, width, 0);
+    for (int i = 0; i < g->x.n; i++) g->act(y + (size_t)i * g->stride, t->up + (size_t)i * width, r1 - r0);
+}
+
+void tl_matmul_gated(tl_worker *t, const tl_gated *g, int n) {
+    int units = 0, most = 1, u0, u1, r0, r1;
+    for (int i = 0; i < n; i++) {
+        units += units_of(g[i].up);
+        if (g[i].x.n > most) most = g[i].x.n;
+    }
+    task k = task_of(t, units, most);
+    for (int i = 0, at = 0; next_range(t, &k, &u0, &u1);) {
+        for (; at + units_of(g[i].up) <= u0; i++) at += units_of(g[i].up);   /* a thread's ranges rise */
+        for (int j = i, end = at; j < n && end < u1; end += units_of(g[j++].up))
+            if (rows_within(g[j].up, end, u0, u1, &r0, &r1)) run_gated(t, &g[j], r0, r1);
+    }
+}
+
+static int clamp(int v, int lo, int hi) { return v < lo ? lo : v > hi ? hi : v; }
+
+/* Rows [r0, r1) of a part, added to y. A single token's are one stream of weights; those of several are cut so that
+ * they find room in t->up. */
+static void add_part(tl_worker *t, const tl_part *p, int r0, int r1, float *y, size_t stride) {
+    for (int r = r0, end; r < r1; r = end) {
+        end = p->x.n == 1 || r1 - r < TL_CLAIM_ROWS ? r1 : r + TL_CLAIM_ROWS;
+        size_t width = (size_t)(end - r);
+        run_rows(t, &p->x, p->w, p->bias, r, end, t->up, width, 0);
+        for (int i = 0; i < p->x.n; i++) {
+            const float scale = p->scale[i], *from = t->up + (size_t)i * width;
+            float *to = y + (size_t)p->row[i] * stride + r;
+            for (size_t j = 0; j < width; j++) to[j] += scale * from[j];
         }
-        run_rows(t, x, g->gate, g->gate_bias, r0, r1, g->y + r0, g->stride, 0);
-        run_rows(t, x, g->up, g->up_bias, r0, r1, t->up, width, 0);
-        for (int i = 0; i < x->n; i++) g->act(g->y + (size_t)i * g->stride + r0, t->up + (size_t)i * width, r1 - r0);
+    }
+}
+
+void tl_matmul_sum(tl_worker *t, const tl_sum *s) {
+    int rows = s->part[0].w->rows, units = units_of(s->part[0].w);
+    task k = task_of(t, units, s->n);
+    /* Each range walks the activations of all parts: long ones, but enough of them to keep all threads busy. */
+    if (s->n > 1) k.step = clamp(units / (16 * t->n_threads), TL_CLAIM_ROWS / UNIT, 4 * TL_CLAIM_ROWS / UNIT);
+    for (int u0, u1; next_range(t, &k, &u0, &u1);) {
+        int r0 = u0 * UNIT, r1 = u1 * UNIT < rows ? u1 * UNIT : rows;
+        for (int i = 0; i < s->n; i++) memset(s->y + (size_t)i * s->stride + r0, 0, (size_t)(r1 - r0) * sizeof *s->y);
+        for (int i = 0; i < s->n_parts; i++) add_part(t, &s->part[i], r0, r1, s->y, s->stride);
+        for (int i = 0; s->residual && i < s->n; i++)
+            t->k->add(s->residual + (size_t)i * s->stride + r0, s->y + (size_t)i * s->stride + r0, r1 - r0);
     }
 }

@@ -115,3 +115,14 @@ run bench "$m" -p 8 -n 0 -t 1 -r 1 --ops --csv --svg "$tmp/no/folder.svg"
 check table_without_picture eval 'exits 1 && one_line && err_has folder.svg && out_has gate_up'
 run bench --shape layers=2
 check shape_short refused 2 "are needed"
+moe=layers=2,dim=64,ff=64,heads=2,vocab=300,arch=qwen2moe
+run bench --shape $moe,experts=4,used=2,expert_ff=32,shared_ff=64 --type q8_0 -p 20 -n 4 -t 2 -r 1 --no-limits --json
+check shape_experts exits 0
+run bench --shape $moe,experts=4,used=5
+check shape_experts_used refused 2 "used= must be 1 to 4"
+run bench --shape $moe,used=2
+check shape_no_experts refused 2 "need experts="
+run bench --shape layers=2,dim=64,ff=64,heads=2,arch=qwen2,experts=4,used=2
+check shape_experts_arch refused 2 "qwen2 has no experts"
+run bench --shape $moe,experts=4,used=2,expert_ff=40
+check shape_experts_width refused 2 "multiples of 32"

@@ -11,6 +11,7 @@ static const struct { const char *name; int64_t params; } published[] = {
     {"qwen3-8b", 8190735360}, {"qwen3-14b", 14768307200}, {"llama-3.2-1b", 1235814400}, {"llama-3.2-3b", 3212749824},
     {"llama-3.1-8b", 8030261248}, {"LLAMA-3-8B", 8030261248}, {"smollm2-135m", 134515008}, {"smollm2-360m", 361821120},
     {"smollm2-1.7b", 1711376384}, {"gemma3-270m", 268098176}, {"gemma3-1b", 999885952}, {"gemma3-4b", 3880099328},
+    {"qwen3-30b-a3b", 30532122624}, {"moe-1b-a0.3b", 1334625280},   /* the latter is made up: counted by hand */
 };
 
 static void presets_have_their_parameters(void) {
@@ -123,6 +124,31 @@ static void windows_limit_what_is_read(void) {
     tl_model_free(m);
 }
 
+/* 8 experts of which a token uses 2, q8_0, and one for all; f32 routers. */
+static void experts_cost_what_is_chosen(void) {
+    enum { D = 64, FF = 96, SHARED = 32, E = 8, USED = 2, L = 3 };
+    const double q8 = 34.0 / 32, router = 4.0 * D * E, shared_router = 4.0 * D;
+    tl_error err = {0};
+    tl_model *m = open_shape("arch=qwen2moe,layers=3,dim=64,ff=64,heads=4,kv=2,vocab=100,experts=8,used=2,expert_ff=96,shared_ff=32",
+                             "q8_0", &err);
+    CHECKF(m != NULL, "%s", err.text);
+    if (!m) return;
+    for (int rows = 1; rows <= 256; rows *= 16) {
+        /* One row reads its own experts; of many rows each expert is somebody's. */
+        double read = rows == 1 ? USED : rows == 16 ? E * (1 - pow(0.75, 16)) : E;
+        tl_cost c[TL_N_OPS] = {0};
+        tl_cost_add(m, 1, &(tl_pass){.n_seq = 1, .n = rows, .pos = 0, .n_want = 0}, c);
+        CHECKF(fabs(c[TL_OP_GATE_UP].bytes / (L * (2 * D * q8 * (FF * read + SHARED) + router + shared_router)) - 1) < 1e-9,
+               "%d rows: %g bytes of gate and up", rows, c[TL_OP_GATE_UP].bytes);
+        CHECKF(fabs(c[TL_OP_DOWN].bytes / (L * D * q8 * (FF * read + SHARED)) - 1) < 1e-9, "%d rows: %g bytes of down", rows,
+               c[TL_OP_DOWN].bytes);
+        CHECK(c[TL_OP_GATE_UP].macs == rows * L * (2.0 * D * (FF * USED + SHARED) + D * (E + 1)));
+        CHECK(c[TL_OP_DOWN].macs == rows * L * (double)D * (FF * USED + SHARED));
+    }
+    CHECK(tl_cost_peak(m) == TL_PEAK_INT8);
+    tl_model_free(m);
+}
+
 static void runs_end_where_they_began(void) {
     tl_error err = {0};
     tl_model *m = open_shape("layers=1,dim=64,ff=64,heads=4,vocab=100", "q4_0", &err);
@@ -180,6 +206,7 @@ int main(void) {
     RUN(mixes_follow_layers_and_widths);
     RUN(passes_cost_what_shapes_say);
     RUN(windows_limit_what_is_read);
+    RUN(experts_cost_what_is_chosen);
     RUN(runs_end_where_they_began);
     RUN(cases_have_names);
     RUN(pictures_hold_their_points);

@@ -187,15 +187,28 @@ static void attention(const plain *p, int layer, double x[N][D], double y[N][D])
     }
 }
 
+static double gelu(double x) { return 0.5 * x * (1 + tanh(0.79788456080286535588 * (x + 0.044715 * x * x * x))); }
+
+/* The inner value from the gate's and the other product, or from the only one, u. */
+static double inner(int kind, double g, double u) {
+    switch (kind) {
+    case TL_FFN_SILU_GATE: return g / (1 + exp(-g)) * u;
+    case TL_FFN_GELU_GATE: return gelu(g) * u;
+    case TL_FFN_SWIGLU_OAI: g = fmin(g, 7); return g / (1 + exp(-1.702 * g)) * (fmax(-7, fmin(u, 7)) + 1);
+    case TL_FFN_GELU: return gelu(u);
+    default: return 0.5 * u * (1 + erf(u / sqrt(2)));
+    }
+}
+
 static void feed_forward(const plain *p, int layer, const char *suffix, int e, int width, const double *x, double *y) {
     char gate[32], up[32], down[32];
-    double g[80], u[80];
+    double g[80] = {0}, u[80];
     snprintf(gate, sizeof gate, "ffn_gate%s", suffix);
     snprintf(up, sizeof up, "ffn_up%s", suffix);
     snprintf(down, sizeof down, "ffn_down%s", suffix);
-    product(p, layer, gate, e, width, D, x, g);
+    if (TL_FFN_HAS_GATE(p->arch->ffn)) product(p, layer, gate, e, width, D, x, g);
     product(p, layer, up, e, width, D, x, u);
-    for (int i = 0; i < width; i++) u[i] *= g[i] / (1 + exp(-g[i]));
+    for (int i = 0; i < width; i++) u[i] = inner(p->arch->ffn, g[i], u[i]);
     product(p, layer, down, e, D, width, u, y);
 }
 
@@ -246,9 +259,9 @@ static void compare(const tl_arch *arch, int experts) {
     tl_error err = {0};
     FILE *f = fdopen(mkstemp(path), "wb");
     if (f) fclose(f);
-    snprintf(what, sizeof what, "pre %d one %d post %d parallel %d layer norm %d qk norm %d bias %d experts %d", !arch->no_pre_norms,
+    snprintf(what, sizeof what, "pre %d one %d post %d parallel %d layer norm %d qk norm %d bias %d ffn %d experts %d", !arch->no_pre_norms,
              (arch->usual & TL_USUAL_ONE_NORM) != 0, arch->post_norms, arch->parallel, arch->layer_norm, arch->qk_norm,
-             arch->bias, experts);
+             arch->bias, arch->ffn, experts);
     int rc = write_file(arch, experts, path, &err);
     struct tl_model *m = rc == TL_OK ? open_file(arch, path, &err) : NULL;
     CHECKF(m, "%s: %s", what, err.text);
@@ -282,7 +295,18 @@ static void every_combination(void) {
         }
 }
 
+/* Dense and in experts, with biases and without. */
+static void every_feed_forward(void) {
+    for (int ffn = TL_FFN_SILU_GATE; ffn <= TL_FFN_GELU_ERF; ffn++)
+        for (int bias = 0; bias <= TL_BIAS_ALL; bias += TL_BIAS_ALL)
+            for (int experts = 0; experts < 3; experts++) {
+                tl_arch arch = {.name = "made-up", .rope_kind = TL_ROPE_NEOX, .keys = TL_KEY_EXPERTS, .ffn = ffn, .bias = bias};
+                compare(&arch, experts);
+            }
+}
+
 int main(void) {
     RUN(every_combination);
+    RUN(every_feed_forward);
     return tl_test_end();
 }

@@ -48,10 +48,10 @@ static void in(tl_run *r, tl_worker *t, const tl_block *b) {
     const ffn *f = b->w;
     const tl_weight *ws[] = {&f->gate, &f->up};
     tl_acts x = tl_block_prepare(r, t, r->x, r->m->hp.n_embd, &b->norm, ws, 2);
-    tl_gated g = {.gate = f->gate.gemm ? &f->gate : NULL, .up = &f->up, .gate_bias = f->gate_bias, .up_bias = f->up_bias,
+    tl_gated g = {.x = x, .gate = f->gate.gemm ? &f->gate : NULL, .up = &f->up, .gate_bias = f->gate_bias, .up_bias = f->up_bias,
                   .act = tl_gate_act(r->m), .plain = tl_plain_act(r->m), .y = r->scratch[TL_BLOCK_FFN],
                   .stride = (size_t)width_of(r->m, b)};
-    tl_matmul_gated(t, &x, &g);
+    tl_matmul_gated(t, &g, 1);
     tl_pool_barrier(t->pool);
     tl_mark(r, t, TL_OP_GATE_UP);
 }
