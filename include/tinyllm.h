@@ -12,7 +12,8 @@
  * The library never exits, prints, or keeps global state. A function that can fail takes a tl_error* last (NULL: not
  * wanted) and returns a negative TL_E_* code, or NULL where it returns an object; on success it returns TL_OK (0) or a
  * count. Every object is freed by its own _free function, which accepts NULL. A model must outlive its sessions.
- * Pointers returned by accessors stay valid until their object is freed, unless said otherwise.
+ * NULL where an object, a path, a text or room for results is needed is TL_E_ARGUMENT; accessors then return 0, -1 for a
+ * token or a seed, or NULL. Pointers returned by accessors stay valid until their object is freed, unless said otherwise.
  *
  * A complete program (tests/unit/example_c99.c is this text, compiled as C99 and as C++):
  *

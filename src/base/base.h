@@ -28,6 +28,9 @@ void tl_error_context(tl_error *err, const char *fmt, ...) TL_PRINTF(2, 3);
 
 /* Bytes somewhere else: not owned, not terminated. */
 typedef struct tl_slice { const char *p; size_t n; } tl_slice;
+/* TL_E_ARGUMENT: what may not be NULL. */
+int tl_null(tl_error *err, const char *what);
+
 int tl_slice_is(tl_slice s, const char *text);
 
 /* a*b and a+b, 0 and false on overflow. */

@@ -60,3 +60,5 @@ void tl_error_context(tl_error *err, const char *fmt, ...) {
     snprintf(raw + n, sizeof raw - (size_t)n, ": %s", err->text);
     tl_printable(err->text, sizeof err->text, raw);
 }
+
+int tl_null(tl_error *err, const char *what) { return tl_fail(err, TL_E_ARGUMENT, "no %s: NULL was passed", what); }

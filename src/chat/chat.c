@@ -126,11 +126,11 @@ const char *tl_chat_text(const tl_chat *c, size_t *n) {
 }
 
 const tl_chat_run *tl_chat_runs(const tl_chat *c, int *count) {
-    *count = c ? c->n_runs : 0;
+    if (count) *count = c ? c->n_runs : 0;
     return c ? c->runs : NULL;
 }
 
 const int32_t *tl_chat_ids(const tl_chat *c, int *count) {
-    *count = c ? c->n_ids : 0;
+    if (count) *count = c ? c->n_ids : 0;
     return c ? c->ids : NULL;
 }

@@ -57,6 +57,7 @@ static int load(struct tl_model *m, const char *path, const tl_model_options *o,
 }
 
 tl_model *tl_model_open(const char *path, const tl_model_options *options, tl_error *err) {
+    if (!path) { tl_null(err, "path"); return NULL; }
     tl_model_options o = options ? *options : tl_model_options_default();
     tl_error local = {0};
     tl_error *e = err ? err : &local;
@@ -80,6 +81,7 @@ void tl_model_free(tl_model *m) {
 }
 
 tl_model_info tl_model_get_info(const tl_model *m) {
+    if (!m) return (tl_model_info){.arch = "", .name = "", .cpu = ""};
     const tl_hparams *hp = &m->hp;
     int64_t kv_row = 0;   /* f16 K and V */
     for (int i = 0; i < m->n_blocks; i++) {
@@ -96,21 +98,27 @@ tl_model_info tl_model_get_info(const tl_model *m) {
 }
 
 const char *tl_model_chat_template(const tl_model *m) { return m ? m->chat_template : NULL; }
-const char *tl_model_warning(const tl_model *m) { return tl_tokenizer_warning(m->tok); }
+const char *tl_model_warning(const tl_model *m) { return m ? tl_tokenizer_warning(m->tok) : NULL; }
 
 int tl_tokenize(const tl_model *m, const char *text, size_t len, int flags, int32_t *ids, int cap, tl_error *err) {
-    return tl_tokenizer_encode(m->tok, text, len, NULL, flags, ids, cap, err);
+    if (!m) return tl_null(err, "model");
+    if (!text && len) return tl_null(err, "text");
+    if (!ids && cap > 0) return tl_null(err, "room for ids");
+    return tl_tokenizer_encode(m->tok, text ? text : "", len, NULL, flags, ids, cap, err);
 }
-int tl_token_text(const tl_model *m, int32_t id, char *out, int cap) { return tl_tokenizer_token_text(m->tok, id, out, cap); }
+int tl_token_text(const tl_model *m, int32_t id, char *out, int cap) {
+    return m ? tl_tokenizer_token_text(m->tok, id, out, out ? cap : 0) : 0;
+}
 size_t tl_detokenize(const tl_model *m, const int32_t *ids, int n, int special, char *out, size_t cap) {
-    return tl_tokenizer_decode(m->tok, ids, n, special, out, cap);
+    return m && ids ? tl_tokenizer_decode(m->tok, ids, n, special, out, cap) : 0;
 }
-const char *tl_token_piece(const tl_model *m, int32_t id) { return tl_tokenizer_piece(m->tok, id); }
-int tl_token_is_end(const tl_model *m, int32_t id) { return tl_tokenizer_is_end(m->tok, id); }
-int32_t tl_token_bos(const tl_model *m) { return tl_tokenizer_bos(m->tok); }
-int32_t tl_token_eos(const tl_model *m) { return tl_tokenizer_eos(m->tok); }
-int tl_adds_bos(const tl_model *m) { return tl_tokenizer_adds_bos(m->tok); }
+const char *tl_token_piece(const tl_model *m, int32_t id) { return m ? tl_tokenizer_piece(m->tok, id) : NULL; }
+int tl_token_is_end(const tl_model *m, int32_t id) { return m && tl_tokenizer_is_end(m->tok, id); }
+int32_t tl_token_bos(const tl_model *m) { return m ? tl_tokenizer_bos(m->tok) : -1; }
+int32_t tl_token_eos(const tl_model *m) { return m ? tl_tokenizer_eos(m->tok) : -1; }
+int tl_adds_bos(const tl_model *m) { return m && tl_tokenizer_adds_bos(m->tok); }
 
 tl_sampler *tl_sampler_new(const tl_model *m, const tl_sampler_options *options, tl_error *err) {
+    if (!m) { tl_null(err, "model"); return NULL; }
     return tl_sampler_create(m->arch ? m->hp.n_vocab : (int)tl_tokenizer_n(m->tok), options, err);
 }

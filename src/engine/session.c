@@ -113,6 +113,7 @@ static int init(struct tl_session *s, const tl_model *m, const tl_session_option
 }
 
 tl_session *tl_session_new(const tl_model *m, const tl_session_options *options, tl_error *err) {
+    if (!m) { tl_null(err, "model"); return NULL; }
     if (!m->arch) { tl_fail(err, TL_E_ARGUMENT, "the model was opened for its vocabulary only"); return NULL; }
     tl_session_options o = options ? *options : tl_session_options_default();
     struct tl_session *s = tl_alloc_n(1, sizeof *s, "session", err);
@@ -133,9 +134,15 @@ void tl_session_free(tl_session *s) {
     tl_free(s);
 }
 
-/* Checks a whole batch before anything is computed; counts the wanted rows. */
+static int too_many(const struct tl_session *s, int64_t n, tl_error *err) {
+    return tl_fail(err, TL_E_CONTEXT, "%lld tokens do not fit into a context of %d", (long long)n, s->kv.n_ctx);
+}
+
+/* Checks a whole batch before anything is computed; counts the wanted rows. Rows beyond what the sequences can hold are
+ * not looked at: their number alone is wrong. */
 static int check_batch(struct tl_session *s, const tl_batch *b, int *n_want, tl_error *err) {
-    if (b->n < 1) return tl_fail(err, TL_E_ARGUMENT, "an empty batch");
+    if (!b || b->n < 1 || !b->token) return tl_fail(err, TL_E_ARGUMENT, "an empty batch");
+    if (!b->seq && (int64_t)s->kv.n_pos[0] + b->n > s->kv.n_ctx) return too_many(s, (int64_t)s->kv.n_pos[0] + b->n, err);
     for (int i = 0; i < s->kv.n_seq; i++) s->next_pos[i] = s->kv.n_pos[i];
     *n_want = 0;
     for (int i = 0; i < b->n; i++) {
@@ -146,12 +153,10 @@ static int check_batch(struct tl_session *s, const tl_batch *b, int *n_want, tl_
             return tl_fail(err, TL_E_ARGUMENT, "batch row %d holds token %d, the vocabulary has 0 to %d", i, b->token[i], s->m->hp.n_vocab - 1);
         if (b->pos && b->pos[i] != s->next_pos[seq])
             return tl_fail(err, TL_E_ARGUMENT, "batch row %d has position %d, sequence %d continues at %d", i, b->pos[i], seq, s->next_pos[seq]);
+        if (s->next_pos[seq] >= s->kv.n_ctx) return too_many(s, (int64_t)s->next_pos[seq] + 1, err);
         s->next_pos[seq]++;
         *n_want += b->want ? b->want[i] != 0 : i == b->n - 1;
     }
-    for (int i = 0; i < s->kv.n_seq; i++)
-        if (s->next_pos[i] > s->kv.n_ctx)
-            return tl_fail(err, TL_E_CONTEXT, "%d tokens do not fit into a context of %d", s->next_pos[i], s->kv.n_ctx);
     return TL_OK;
 }
 
@@ -192,6 +197,7 @@ static int run_slice(struct tl_session *s, const tl_batch *b, int at, int n, tl_
 }
 
 int tl_session_eval(tl_session *s, const tl_batch *b, tl_error *err) {
+    if (!s) return tl_null(err, "session");
     int n_want = 0, rc = check_batch(s, b, &n_want, err);
     if (rc) return rc;
     if (n_want > s->logits_cap) {
@@ -211,30 +217,33 @@ int tl_session_append(tl_session *s, const int32_t *ids, int n, tl_error *err) {
 }
 
 const float *tl_session_logits(const tl_session *s, int i) {
-    return i >= 0 && i < s->n_logits ? s->logits + (size_t)i * (size_t)s->m->hp.n_vocab : NULL;
+    return s && i >= 0 && i < s->n_logits ? s->logits + (size_t)i * (size_t)s->m->hp.n_vocab : NULL;
 }
 
-int tl_session_pos(const tl_session *s, int seq) { return seq >= 0 && seq < s->kv.n_seq ? s->kv.n_pos[seq] : 0; }
+int tl_session_pos(const tl_session *s, int seq) { return s && seq >= 0 && seq < s->kv.n_seq ? s->kv.n_pos[seq] : 0; }
 
 void tl_session_truncate(tl_session *s, int seq, int n) {
-    if (seq >= 0 && seq < s->kv.n_seq) tl_kv_truncate(&s->kv, seq, n > 0 ? n : 0);
+    if (s && seq >= 0 && seq < s->kv.n_seq) tl_kv_truncate(&s->kv, seq, n > 0 ? n : 0);
 }
 
 int tl_session_fork(tl_session *s, int from, int to, tl_error *err) {
+    if (!s) return tl_null(err, "session");
     if (from < 0 || from >= s->kv.n_seq || to < 0 || to >= s->kv.n_seq)
         return tl_fail(err, TL_E_ARGUMENT, "fork from sequence %d to %d of %d", from, to, s->kv.n_seq);
     tl_kv_fork(&s->kv, from, to);
     return TL_OK;
 }
 
-int tl_session_ctx(const tl_session *s) { return s->kv.n_ctx; }
-int tl_session_threads(const tl_session *s) { return tl_pool_size(s->pool); }
+int tl_session_ctx(const tl_session *s) { return s ? s->kv.n_ctx : 0; }
+int tl_session_threads(const tl_session *s) { return s ? tl_pool_size(s->pool) : 0; }
 
 void tl_session_set_progress(tl_session *s, tl_progress_fn *fn, void *user) {
+    if (!s) return;
     s->progress = fn;
     s->progress_user = user;
 }
 
 int64_t tl_session_bytes(const tl_session *s) {
+    if (!s) return 0;
     return (int64_t)s->kv.bytes + (int64_t)s->mem_bytes + (int64_t)s->logits_cap * s->m->hp.n_vocab * (int64_t)sizeof(float);
 }

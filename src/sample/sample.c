@@ -126,7 +126,7 @@ void tl_sampler_free(tl_sampler *s) {
     tl_free(s);
 }
 
-int64_t tl_sampler_seed(const tl_sampler *s) { return s->seed; }
+int64_t tl_sampler_seed(const tl_sampler *s) { return s ? s->seed : -1; }
 
 /* ---- the window of the penalties ---- */
 
@@ -138,6 +138,7 @@ static void forget(tl_sampler *s, int32_t id) {
 }
 
 void tl_sampler_accept(tl_sampler *s, int32_t id) {
+    if (!s) return;
     if (!s->count || id < 0 || id >= s->n_vocab) return;
     if (s->n_recent) {
         int32_t *slot = &s->recent[s->recent_at];
@@ -249,6 +250,7 @@ static int32_t choose(tl_sampler *s, const float *x, tl_error *err) {
 }
 
 int32_t tl_sampler_pick(tl_sampler *s, const float *logits, tl_error *err) {
+    if (!s || !logits) return tl_null(err, s ? "logits" : "sampler");
     if (!logits)
         return tl_fail(err, TL_E_ARGUMENT, "sampler: no logits: nothing was computed, or no row wanted them");
     const float *x = logits;

@@ -36,6 +36,7 @@ static size_t release(const char *p, size_t n, char *out, size_t *n_out) {
 
 size_t tl_utf8_push(tl_utf8_stream *u, const char *bytes, size_t n, int end, char *out) {
     size_t n_out = 0;
+    if (!u || !out || (!bytes && n)) return 0;
     while (u->n && n) {   /* a held start gets one byte more until it is whole or wrong */
         u->held[u->n++] = *bytes++;
         n--;

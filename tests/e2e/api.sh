@@ -41,6 +41,13 @@ in_program() {
 }
 check example_is_the_header_text in_program
 
+# Each function of the header is called with NULL somewhere in null_test.c.
+all_called() {
+    sed 's|/\*.*\*/||' include/tinyllm.h | grep -v -e '^ \*' -e '^typedef.*_fn(' | grep -o 'tl_[a-z0-9_]*(' | sort -u >"$tmp/declared"
+    while read -r f; do grep -qF "$f" tests/unit/null_test.c || { echo "$f" >"$tmp/out"; return 1; }; done <"$tmp/declared"
+}
+check null_test_calls_every_function all_called
+
 cxx=
 for c in "${CXX:-c++}" g++ clang++; do command -v "$c" >/dev/null 2>&1 && { cxx=$c; break; }; done
 if [ -n "$cxx" ]; then
