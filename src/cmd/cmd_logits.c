@@ -2,6 +2,7 @@
  *
  * cmd_logits.c: writes the logits of given tokens to a file, to compare engines, levels and settings number by number.
  * They are written piece by piece, so a long text needs no more memory than one piece. */
+#include <math.h>
 #include <string.h>
 #include "cmd/cmd_model.h"
 
@@ -29,6 +30,12 @@ static int stop_if_interrupted(void *user, double done) {
     return tl_cmd_interrupted();
 }
 
+static int check_row(const float *x, int n, int row, tl_error *err) {
+    for (int i = 0; i < n; i++)
+        if (!isfinite(x[i])) return tl_fail(err, TL_E_NAN, "position %d: the logit of token %d is %f", row, i, (double)x[i]);
+    return TL_OK;
+}
+
 /* Evaluates ids [n] in pieces and writes float32 [n][n_vocab] to f. A write error shows when f is closed. */
 static int write_logits(tl_session *s, const int32_t *ids, int n, int chunk, int n_vocab, FILE *f, tl_error *err) {
     uint8_t *want = tl_alloc_n((size_t)chunk, 1, "row marks", err);
@@ -41,7 +48,8 @@ static int write_logits(tl_session *s, const int32_t *ids, int n, int chunk, int
         tl_batch batch = {.n = rows, .token = ids + at, .want = want};
         rc = tl_session_eval(s, &batch, err);
         for (int i = 0; i < rows && rc == TL_OK; i++)
-            if (fwrite(tl_session_logits(s, i), sizeof(float), (size_t)n_vocab, f) != (size_t)n_vocab) at = n;
+            if ((rc = check_row(tl_session_logits(s, i), n_vocab, at + i, err)) == TL_OK &&
+                fwrite(tl_session_logits(s, i), sizeof(float), (size_t)n_vocab, f) != (size_t)n_vocab) at = n;
     }
     tl_free(want);
     return rc;

@@ -70,12 +70,17 @@ static int tokenize_text(ppl *p, const char *text, size_t len, tl_error *err) {
     return TL_OK;
 }
 
-/* Scores the wanted rows of the last batch: row i predicts next[i]. */
-static int score(ppl *p, int rows, const int32_t *next, tl_error *err) {
+/* Of one token: beyond, its likelihood is no number above 0 any more. */
+#define MAX_NLL 700
+
+/* Scores the wanted rows of the last batch: row i predicts next[i]; at: position of row 0 in the window. */
+static int score(ppl *p, int rows, const int32_t *next, int window, int at, tl_error *err) {
     for (int i = 0; i < rows; i++) {
         const float *x = tl_session_logits(p->s, i);
         double nll = p->kernels.log_sum_exp(x, p->n_vocab) - (double)x[next[i]];
-        if (isnan(nll)) return tl_fail(err, TL_E_NAN, "the model produced logits that are not numbers");
+        if (!(nll < MAX_NLL))
+            return tl_fail(err, TL_E_NAN, "window %d of %d, position %d: the likelihood of token %d is %s: the file is damaged or its "
+                           "weights overflow", window + 1, p->n_chunks, at + i, next[i], isnan(nll) ? "NaN" : "0");
         p->sum += nll;
         p->sum2 += nll * nll;
         p->count++;
@@ -84,7 +89,8 @@ static int score(ppl *p, int rows, const int32_t *next, tl_error *err) {
 }
 
 /* Evaluates a window in pieces: the half that is not scored, then as many rows at a time as 256 MB of logits hold. */
-static int run_window(ppl *p, int32_t *ids, tl_error *err) {
+static int run_window(ppl *p, int window, tl_error *err) {
+    int32_t *ids = p->ids + (size_t)window * (size_t)p->n_ctx;
     int first = p->n_ctx / 2;
     int32_t saved = ids[0];
     int64_t most = ((int64_t)256 << 20) / ((int64_t)p->n_vocab * (int64_t)sizeof(float));
@@ -98,7 +104,7 @@ static int run_window(ppl *p, int32_t *ids, tl_error *err) {
         int rows = (end < p->n_ctx ? end : p->n_ctx - 1) - scored_at;
         tl_batch batch = {.n = end - at, .token = ids + at, .want = p->want + at};
         rc = tl_session_eval(p->s, &batch, err);
-        if (rc == TL_OK) rc = score(p, rows, ids + scored_at + 1, err);
+        if (rc == TL_OK) rc = score(p, rows, ids + scored_at + 1, window, scored_at, err);
         at = end;
     }
     ids[0] = saved;
@@ -116,7 +122,7 @@ static int run_all(ppl *p, tl_error *err) {
                   p->n_chunks == 1 ? "" : "s", p->n_ctx, p->n_ctx - 1 - first,
                   p->bos >= 0 ? "the begin-of-text token" : "its own first token");
     for (int i = 0; i < p->n_chunks && rc == TL_OK; i++) {
-        rc = run_window(p, p->ids + (size_t)i * (size_t)p->n_ctx, err);
+        rc = run_window(p, i, err);
         if (live && rc == TL_OK) {
             double left = (tl_now() - start) / (i + 1) * (p->n_chunks - i - 1);
             fprintf(stderr, "\r\033[K# window %d of %d, perplexity %.4f, %.0f s left", i + 1, p->n_chunks, exp(mean(p)),

@@ -118,7 +118,11 @@ static void read_sizes(binder *b) {
     if (!t) tl_fault(b->f, "tensor token_embd.weight is missing");
     else if (t->dims[1] < 1 || t->dims[1] > 1 << 22 || (uint64_t)t->dims[1] < n_pieces)
         tl_fault(b->f, "tensor token_embd.weight has %lld rows for %u tokens", (long long)t->dims[1], n_pieces);
-    else m->hp.n_vocab = (int)t->dims[1];
+    else {
+        m->hp.n_vocab = (int)t->dims[1];
+        if ((uint32_t)m->hp.n_vocab > n_pieces)
+            tl_tokenizer_warn(m->tok, "the model knows %d tokens, the file has texts for %u of them", m->hp.n_vocab, n_pieces);
+    }
     if (!m->arch->positions) return;
     t = tl_gguf_tensor_find(m->gguf, "position_embd.weight");
     if (!t) return;   /* binding says so */
@@ -147,6 +151,9 @@ static void bind_rope(binder *b) {
     int longrope = tl_gguf_tensor_find(g, "rope_factors_long.weight") || tl_gguf_tensor_find(g, "rope_factors_short.weight");
     const float *short_factor = rope_factors(b, longrope ? "rope_factors_short.weight" : "rope_freqs.weight", longrope);
     const float *long_factor = longrope ? rope_factors(b, "rope_factors_long.weight", 1) : NULL;
+    if (hp->longrope && !longrope)
+        tl_fault(b->f, "%s.rope.scaling.type is longrope, but rope_factors_long.weight and rope_factors_short.weight are missing",
+                 b->m->arch->name);
     if (longrope && !hp->rope[TL_ROPE_GLOBAL].n_ctx_orig)
         tl_fault(b->f, "%s.rope.scaling.original_context_length is missing", b->m->arch->name);
     for (int r = 0; r < TL_N_ROPES; r++)

@@ -54,7 +54,8 @@ static double read_num(const reader *r, const char *name, double lo, double hi, 
         if (required) tl_fault(r->f, "%s is missing", key);
         return absent;
     }
-    if (!(v >= lo && v <= hi)) {
+    /* Bounds hold for what a float32 makes of them too. */
+    if (!((v >= lo || (float)v >= (float)lo) && (v <= hi || (float)v <= (float)hi))) {
         tl_fault(r->f, "%s is %g, allowed are %g to %g", key, v, lo, hi);
         return absent;
     }
@@ -99,6 +100,12 @@ static void read_rope(const reader *r, int64_t n_ctx_train, tl_rope *rope) {
     rope->yarn_fast = read_num(r, "rope.scaling.yarn_beta_fast", 1e-3, 1e6, 0, 32);
     rope->yarn_slow = read_num(r, "rope.scaling.yarn_beta_slow", 1e-3, 1e6, 0, 1);
     if (rope->yarn && factor > 1) rope->magnitude *= 0.1 * log(factor) + 1;
+}
+
+static int is_longrope(const reader *r) {
+    KEY(r, "rope.scaling.type");
+    tl_slice type = {0};
+    return tl_gguf_str(r->g, key, &type, NULL) > 0 && tl_slice_is(type, "longrope");
 }
 
 /* The window's size, and which layers have it: a period, or an array of truth values. */
@@ -160,7 +167,7 @@ static void refuse_not_computed(const reader *r, const tl_arch *arch) {
         }
         while (i < n && is_off(tl_gguf_num_at(kv, i), not_computed[k].off)) i++;
         if (i < n)
-            tl_unsupported(r->f, "%s is %g, which is not supported yet: only models with %s there are", key,
+            tl_unsupported(r->f, "%s = %g is not supported yet (only %s)", key,
                            tl_gguf_num_at(kv, i), only[not_computed[k].off]);
     }
 }
@@ -272,6 +279,7 @@ int tl_hparams_load(const tl_gguf *g, const tl_arch *arch, tl_hparams *hp, tl_fa
     if (arch->keys & TL_KEY_PARALLEL) hp->parallel = read_bool(&r, "use_parallel_residual", arch->parallel);
     hp->rope_kind = arch->rope_kind;
     read_rope(&r, hp->n_ctx_train, &hp->rope[TL_ROPE_GLOBAL]);
+    hp->longrope = is_longrope(&r);
     hp->rope[TL_ROPE_LOCAL] = hp->rope[TL_ROPE_GLOBAL];
     hp->window = (int)read_int(&r, "attention.sliding_window", 0, INT32_MAX, 0, 0);
     hp->embd_scale = 1;

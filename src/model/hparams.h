@@ -57,6 +57,7 @@ typedef struct tl_hparams {
     int rope_kind;            /* TL_ROPE_NORM, TL_ROPE_NEOX */
     int n_rot;                /* rotated values of a head */
     tl_rope rope[TL_N_ROPES]; /* LOCAL: layers with a window, where the architecture gives them angles of their own */
+    int longrope;             /* the file says so: factors of angles must be there */
     int rope_period;          /* every rope_period-th layer has no rotation; 0: all have */
     int parallel;             /* attention and feed-forward both read what enters the layer */
     int n_positions;          /* rows of the table of positions, 0: there is none */

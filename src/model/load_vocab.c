@@ -2,6 +2,7 @@
  *
  * load_vocab.c: the tokenizer keys of a GGUF file ("tokenizer.ggml.*") as a tl_vocab_source. Lengths are compared here;
  * what the arrays hold is checked by the tokenizer. */
+#include <math.h>
 #include <string.h>
 #include "model/model.h"
 
@@ -11,8 +12,10 @@
 static void *numbers(const tl_gguf *g, const char *key, enum tl_gguf_type elem, uint64_t n, int *rc, tl_error *err) {
     const tl_gguf_kv *kv = *rc == TL_OK ? tl_gguf_find(g, key) : NULL;
     if (!kv) return NULL;
-    if (kv->type != TL_GGUF_ARR || kv->elem == TL_GGUF_STR) {
-        *rc = tl_fail(err, TL_E_FORMAT, "%s: must be an array of numbers", key);
+    int is_float = kv->elem == TL_GGUF_F32 || kv->elem == TL_GGUF_F64;
+    int is_number = kv->elem != TL_GGUF_STR && kv->elem != TL_GGUF_ARR && kv->elem != TL_GGUF_BOOL;
+    if (kv->type != TL_GGUF_ARR || !is_number || is_float != (elem == TL_GGUF_F32)) {
+        *rc = tl_fail(err, TL_E_FORMAT, "%s: must be an array of %s", key, elem == TL_GGUF_F32 ? "float numbers" : "integers");
         return NULL;
     }
     if (kv->n != n) {
@@ -25,10 +28,10 @@ static void *numbers(const tl_gguf *g, const char *key, enum tl_gguf_type elem, 
         *rc = TL_E_MEMORY;
         return NULL;
     }
-    if (kv->elem == elem) {
-        memcpy(out, kv->data, (size_t)n * 4);
-        return out;
-    }
+    if (kv->elem == elem) memcpy(out, kv->data, (size_t)n * 4);
+    for (uint64_t i = 0; i < n && elem == TL_GGUF_F32; i++)
+        if (!isfinite(tl_gguf_num_at(kv, i))) *rc = tl_fail(err, TL_E_FORMAT, "%s: entry %llu is not a finite number", key, (unsigned long long)i);
+    if (kv->elem == elem) return out;
     for (uint64_t i = 0; i < n; i++) {
         float f = (float)tl_gguf_num_at(kv, i);
         int64_t wide = tl_gguf_int_at(kv, i);
@@ -81,6 +84,8 @@ static int read_source(const tl_gguf *g, tl_vocab_source *src, tl_error *err) {
     src->eot = token(g, KEY("eot_token_id"), src->n, &rc, err);
     src->eom = token(g, KEY("eom_token_id"), src->n, &rc, err);
     src->unk = token(g, KEY("unknown_token_id"), src->n, &rc, err);
+    token(g, KEY("padding_token_id"), src->n, &rc, err);   /* not used, but it has to be a token */
+    token(g, KEY("separator_token_id"), src->n, &rc, err);
     src->add_bos = flag(g, KEY("add_bos_token"), &rc, err);
     src->add_eos = flag(g, KEY("add_eos_token"), &rc, err);
     src->add_space_prefix = flag(g, KEY("add_space_prefix"), &rc, err);
@@ -89,9 +94,17 @@ static int read_source(const tl_gguf *g, tl_vocab_source *src, tl_error *err) {
     return rc;
 }
 
+static const char *const ids[] = {KEY("bos_token_id"), KEY("eos_token_id"), KEY("eot_token_id"), KEY("eom_token_id"),
+                                  KEY("unknown_token_id"), KEY("padding_token_id"), KEY("separator_token_id")};
+
 tl_tokenizer *tl_load_tokenizer(const tl_gguf *g, tl_error *err) {
     tl_vocab_source src = {0};
     tl_tokenizer *t = read_source(g, &src, err) == TL_OK ? tl_tokenizer_new(&src, err) : NULL;
+    for (size_t i = 0; t && i < sizeof ids / sizeof ids[0]; i++) {
+        int64_t id = 0;
+        if (tl_gguf_i64(g, ids[i], 0, UINT32_MAX, &id, NULL) > 0 && id == UINT32_MAX)
+            tl_tokenizer_warn(t, "%s is 4294967295, which is no token: there is none", ids[i]);
+    }
     tl_free((void *)src.pieces);
     tl_free((void *)src.scores);
     tl_free((void *)src.types);

@@ -50,9 +50,12 @@ static tl_merge *merge_slot(const tl_tokenizer *t, uint32_t left, uint32_t right
 /* Enters merge number rank, whose parts and result are id[0..2]. A pair whose parts or result the vocabulary lacks can
  * never be applied and is left out (files cut down from larger ones have such), as is one that would make anything but
  * ordinary text, so no text can be merged into a control token. */
-static int add_merge(tl_tokenizer *t, uint32_t rank, const int32_t *id, tl_error *err) {
+static int add_merge(tl_tokenizer *t, uint32_t rank, const int32_t *id, uint32_t *useless, tl_error *err) {
     for (int i = 0; i < 3; i++)
-        if (id[i] < 0 || !tl_is_text(t, (uint32_t)id[i])) return TL_OK;
+        if (id[i] < 0 || !tl_is_text(t, (uint32_t)id[i])) {
+            ++*useless;
+            return TL_OK;
+        }
     tl_merge *m = merge_slot(t, (uint32_t)id[0], (uint32_t)id[1]);
     if (!m) return tl_fail(err, TL_E_FORMAT, "the vocabulary's merges are made to collide in a hash table");
     if (m->made == 0) *m = (tl_merge){(uint32_t)id[0], (uint32_t)id[1], rank, (uint32_t)id[2] + 1};
@@ -79,6 +82,7 @@ static int add_merges(tl_tokenizer *t, const tl_slice *merge, uint32_t n, tl_err
     char text[2 * MAX_SPELLED];
     tl_slice part[TL_FIND_MAX];
     int32_t id[TL_FIND_MAX];
+    uint32_t useless = 0;
     int rc = TL_OK;
     for (uint32_t from = 0; from < n && rc == TL_OK;) {
         size_t used = 0;
@@ -86,32 +90,28 @@ static int add_merges(tl_tokenizer *t, const tl_slice *merge, uint32_t n, tl_err
         for (; from + k < n && 3 * k + 3 <= TL_FIND_MAX && used <= MAX_SPELLED; k++)
             used += cut_merge(merge[from + k], text + used, part + 3 * k);
         tl_pieces_find(t, part, id, (int)(3 * k));
-        for (uint32_t i = 0; i < k && rc == TL_OK; i++) rc = add_merge(t, from + i, id + 3 * i, err);
+        for (uint32_t i = 0; i < k && rc == TL_OK; i++) rc = add_merge(t, from + i, id + 3 * i, &useless, err);
         from += k;
     }
+    if (useless) tl_tokenizer_warn(t, "%u of %u merges can never be applied: the vocabulary lacks their parts or their result", useless, n);
     return rc;
 }
 
-static int set_pretok(tl_tokenizer *t, tl_slice name, tl_error *err) {
+static void set_pretok(tl_tokenizer *t, tl_slice name) {
+    char raw[81], shown[160], what[220] = "the file does not name its pre-tokenizer";
     t->pre = tl_pretok_find(name);
-    if (t->pre) return TL_OK;
+    if (t->pre) return;
     t->pre = tl_pretok_fallback();
-    tl_buf b = {0};
-    if (name.n == 0) tl_buf_str(&b, "the file does not name its pre-tokenizer");
-    else {
-        char raw[81], shown[160];
+    if (name.n) {
         snprintf(raw, sizeof raw, "%.*s", (int)(name.n < 80 ? name.n : 80), name.p);
         tl_printable(shown, sizeof shown, raw);
-        tl_buf_fmt(&b, "unknown pre-tokenizer \"%s\"", shown);
+        snprintf(what, sizeof what, "unknown pre-tokenizer \"%s\"", shown);
     }
-    tl_buf_fmt(&b, "; using %s, which may cut texts differently from what the model was trained on", t->pre->name);
-    t->warning = b.p;
-    return b.failed ? tl_fail(err, TL_E_MEMORY, "out of memory: a warning") : TL_OK;
+    tl_tokenizer_warn(t, "%s; using %s, which may cut texts differently from what the model was trained on", what, t->pre->name);
 }
 
 int tl_bpe_init(tl_tokenizer *t, const tl_vocab_source *src, tl_error *err) {
-    int rc = set_pretok(t, src->pre, err);
-    if (rc != TL_OK) return rc;
+    set_pretok(t, src->pre);
     for (int b = 0; b < 256; b++) {
         char c = (char)b, out[2];
         int32_t id = tl_piece_find(t, out, spell(&c, 1, out));

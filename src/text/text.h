@@ -28,10 +28,13 @@ typedef struct tl_vocab_source {
 typedef struct tl_tokenizer tl_tokenizer;
 
 /* Unknown model: TL_E_UNSUPPORTED naming those that exist. Unknown or missing pre: the fallback is used and
- * tl_tokenizer_warning tells. Inconsistent arrays (merge of unknown pieces, ids out of range): TL_E_FORMAT. */
+ * tl_tokenizer_warning tells. So do texts that several tokens have, merges that can never
+ * be applied, and a BOS that is to be added and not named. Ids and types out of range: TL_E_FORMAT. */
 tl_tokenizer *tl_tokenizer_new(const tl_vocab_source *src, tl_error *err);
 void tl_tokenizer_free(tl_tokenizer *t);
-const char *tl_tokenizer_warning(const tl_tokenizer *t);   /* NULL: none */
+const char *tl_tokenizer_warning(const tl_tokenizer *t);   /* NULL: none; several are joined by "; " */
+/* Adds one, before others use the tokenizer. */
+void tl_tokenizer_warn(tl_tokenizer *t, const char *fmt, ...) TL_PRINTF(2, 3);
 
 /* As tl_tokenize, tl_token_text, tl_detokenize, tl_token_piece in tinyllm.h. trust [len] (or NULL: none): bytes of which
  * control tokens may consist even without TL_PARSE_SPECIAL; all else is the same whatever trust says. */

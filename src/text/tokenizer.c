@@ -7,6 +7,7 @@
  * unknown ones only with TL_PARSE_SPECIAL or in trusted bytes, unused ones never.
  * The space SentencePiece puts in front goes to the first stretch of ordinary text, whatever special tokens stand
  * before it, and to no other; decoding takes it away from the first piece of ordinary text. */
+#include <stdarg.h>
 #include <string.h>
 #include "base/utf8.h"
 #include "text/merge.h"
@@ -25,6 +26,8 @@ static int init(tl_tokenizer *t, const tl_vocab_source *src, tl_error *err) {
     int spm = t->model == TL_TEXT_SPM;
     t->add_bos = src->add_bos >= 0 ? src->add_bos : spm || t->pre->flags & TL_PRE_BOS;
     t->add_eos = src->add_eos > 0;
+    if (src->add_bos > 0 && t->bos < 0) tl_tokenizer_warn(t, "texts are to begin with a BOS token, but the file names none");
+    if (t->add_eos && t->eos < 0) tl_tokenizer_warn(t, "texts are to end with an EOS token, but the file names none");
     t->add_space_prefix = spm && src->add_space_prefix != 0;
     return TL_OK;
 }
@@ -40,7 +43,7 @@ tl_tokenizer *tl_tokenizer_new(const tl_vocab_source *src, tl_error *err) {
 
 void tl_tokenizer_free(tl_tokenizer *t) {
     if (!t) return;
-    tl_free(t->warning);
+    tl_buf_free(&t->warning);
     tl_free(t->text);
     tl_free(t->at);
     tl_free(t->type);
@@ -194,7 +197,17 @@ int tl_tokenizer_is_end(const tl_tokenizer *t, int32_t id) {
     return 0;
 }
 
-const char *tl_tokenizer_warning(const tl_tokenizer *t) { return t->warning; }
+const char *tl_tokenizer_warning(const tl_tokenizer *t) { return t->warning.p; }
+
+void tl_tokenizer_warn(tl_tokenizer *t, const char *fmt, ...) {
+    char text[400];
+    va_list ap;
+    va_start(ap, fmt);
+    if (vsnprintf(text, sizeof text, fmt, ap) < 0) text[0] = 0;
+    va_end(ap);
+    if (t->warning.n) tl_buf_str(&t->warning, "; ");
+    tl_buf_str(&t->warning, text);
+}
 uint32_t tl_tokenizer_n(const tl_tokenizer *t) { return t->n; }
 int32_t tl_tokenizer_bos(const tl_tokenizer *t) { return t->bos; }
 int32_t tl_tokenizer_eos(const tl_tokenizer *t) { return t->eos; }

@@ -72,7 +72,8 @@ void tl_pieces_find(const tl_tokenizer *t, const tl_slice *s, int32_t *id, int n
 
 /* Enters all pieces; 0 if they collide too much with this seed. Ordinary text first: it wins over others of the same
  * spelling. */
-static int fill_slots(tl_tokenizer *t) {
+static int fill_slots(tl_tokenizer *t, uint32_t *doubles) {
+    *doubles = 0;
     for (int text = 1; text >= 0; text--) {
         for (uint32_t id = 0; id < t->n; id++) {
             uint32_t len;
@@ -80,7 +81,10 @@ static int fill_slots(tl_tokenizer *t) {
             if (len == 0 || tl_is_text(t, id) != text) continue;
             uint32_t hash = hash_bytes(p, len, t->seed), *s = slot_of(t, p, len, hash);
             if (!s) return 0;
-            if (s[1]) continue;
+            if (s[1]) {
+                ++*doubles;
+                continue;
+            }
             s[0] = hash;
             s[1] = id + 1;
         }
@@ -93,10 +97,14 @@ static int make_slots(tl_tokenizer *t, tl_error *err) {
     while (n < 2 * (size_t)t->n) n *= 2;
     t->slot_mask = (uint32_t)(n - 1);
     t->slot = tl_alloc_big(n * 2 * sizeof *t->slot, "the table of pieces", err);
+    uint32_t doubles;
     if (!t->slot) return TL_E_MEMORY;
     for (int i = 1; i <= MAX_SEEDS; i++) {
         t->seed = (uint64_t)i * 0xA0761D6478BD642Fu;
-        if (fill_slots(t)) return TL_OK;
+        if (fill_slots(t, &doubles)) {
+            if (doubles) tl_tokenizer_warn(t, "%u token%s the same text as another", doubles, doubles == 1 ? " has" : "s have");
+            return TL_OK;
+        }
         memset(t->slot, 0, n * 2 * sizeof *t->slot);
     }
     return tl_fail(err, TL_E_FORMAT, "the vocabulary's pieces are made to collide in a hash table");

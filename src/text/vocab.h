@@ -35,7 +35,7 @@ enum { TL_MAX_ENDS = 32 };
 struct tl_tokenizer {
     enum tl_text_model model;
     const tl_pretok *pre;       /* BPE */
-    char *warning;              /* or NULL */
+    tl_buf warning;             /* texts joined by "; " */
     uint32_t n;
 
     char *text;                 /* all pieces, each followed by a 0 */

@@ -76,15 +76,30 @@ static tl_val read_string(reader *r) {
     return tl_x_take(r->c, mark);
 }
 
+static size_t digits(reader *r) {
+    const char *from = r->p;
+    while (r->p < r->end && *r->p >= '0' && *r->p <= '9') r->p++;
+    return (size_t)(r->p - from);
+}
+
+/* -? (0 | [1-9] digits) (. digits)? ([eE] [+-]? digits)?, and nothing a number could go on with. */
 static tl_val read_number(reader *r) {
     const char *from = r->p;
     int is_float = 0;
-    while (r->p < r->end && *r->p && strchr("+-.eE0123456789", *r->p)) is_float |= strchr(".eE", *r->p++) != NULL;
+    r->p += r->p < r->end && *r->p == '-';
+    int zero = r->p < r->end && *r->p == '0';
+    size_t whole = digits(r);
+    if (r->p == from) bad(r, "a value");
+    int ok = whole == 1 || (whole > 1 && !zero);
+    if (ok && r->p < r->end && *r->p == '.') is_float = 1, r->p++, ok = digits(r) > 0;
+    if (ok && r->p < r->end && (*r->p == 'e' || *r->p == 'E')) {
+        is_float = 1, r->p++;
+        r->p += r->p < r->end && (*r->p == '+' || *r->p == '-');
+        ok = digits(r) > 0;
+    }
     size_t n = (size_t)(r->p - from);
     char buf[400];
-    if (n == 0) bad(r, "a value");
-    const char *d = from + (*from == '-');
-    if (d == r->p || *d < '0' || *d > '9' || r->p[-1] < '0' || r->p[-1] > '9' || memchr(from + 1, '-', is_float ? 0 : n - 1)) {
+    if (!ok || (r->p < r->end && *r->p && strchr("+-.eE0123456789", *r->p))) {
         r->p = from;
         bad(r, "a number");
     }

@@ -209,6 +209,20 @@ run perplexity "$m" -f "$tmp/longer" -c 600 --chunks 1 -q
 check perplexity_context_warning err_has "$trained"
 run perplexity "$m" -f "$all" -c 65536
 check text_too_short refused 1 "one window of -c 65536 needs 65536"
+# Weights that overflow: a float32 4 bytes before the end of output_norm's first 32 is made huge, or no number.
+broken() { # VALUE as printf escapes
+    ${RUNNER:-} "$BUILD/tools/mkmodel" "$tmp/broken.gguf" --layers 1 --embd 64 --heads 4 --kv-heads 2 --tied
+    at=$(($(wc -c <"$tmp/broken.gguf") - 8))   # the last tensor is output_norm
+    printf "$1" | dd of="$tmp/broken.gguf" bs=1 seek=$at conv=notrunc 2>/dev/null
+}
+broken '\312\362\111\161'   # 1e30
+run perplexity "$tmp/broken.gguf" -f "$text" -c 32 --chunks 2 -q
+check perplexity_overflow refused 1 "window 1 of 2, position"
+broken '\000\000\300\177'   # NaN
+run perplexity "$tmp/broken.gguf" -f "$text" -c 32 --chunks 2 -q
+check perplexity_nan refused 1 "window 1 of 2, position 16"
+run logits "$tmp/broken.gguf" --ids "1 2 3" --out "$tmp/nan" -q
+check logits_nan eval 'refused 1 "position 0: the logit of token 0" && [ ! -e "$tmp/nan" ]'
 # The definition once more, from logits: the second window, whose first token is replaced by the begin-of-text token.
 run tokenize "$g" -f "$text" --json
 if [ "$rc" = 0 ]; then

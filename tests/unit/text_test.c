@@ -152,7 +152,7 @@ static void bpe_merges(void) {
     tl_tokenizer *t = tl_tokenizer_new(&v->src, &err);
     CHECKF(t != NULL, "%s", err.text);
     if (t) {
-        CHECK(tl_tokenizer_warning(t) == NULL);
+        CHECK(strstr(tl_tokenizer_warning(t), "1 of 7 merges can never be applied"));   /* z z makes a control token */
         IDS(t, "", 0, -1);
         IDS(t, "abc", 0, 'a', bc);                   /* b c comes first, a bc is not in the list */
         IDS(t, "abab", 0, ab, ab);

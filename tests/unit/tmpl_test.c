@@ -175,6 +175,29 @@ static void appends(void) {
     tl_buf_free(&out);
 }
 
+static void json_numbers_are_whole(void) {
+    static const char *const wrong[] = {"1.2.3", "1+2", "01", "1e5e5", "-", ".5", "1.", "+1", "1e", "1e+", "1.e5", "--1", "-01", "00",
+                                        "1-", "0x10", "1.5.", "1E5.0", "1..2", "-.5"};
+    static const char *const right[][2] = {{"0", "0"}, {"-0", "0"}, {"-1", "-1"}, {"10", "10"}, {"1.5", "1.5"}, {"1e5", "100000.0"},
+                                           {"1E+2", "100.0"}, {"0.5e-1", "0.05"}, {"-0.0", "-0.0"}};
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        char json[60];
+        tl_error err = {0};
+        tl_buf out = {0};
+        snprintf(json, sizeof json, "{\"a\": [%s]}", wrong[i]);
+        CHECKF(render("{{ a[0] }}", json, &out, &err) == TL_E_FORMAT && strstr(err.text, "JSON"), "%s: %s", wrong[i], err.text);
+        tl_buf_free(&out);
+    }
+    for (size_t i = 0; i < sizeof right / sizeof *right; i++) {
+        char json[60];
+        tl_error err = {0};
+        tl_buf out = {0};
+        snprintf(json, sizeof json, "{\"a\": %s}", right[i][0]);
+        CHECKF(render("{{ a }}", json, &out, &err) == TL_OK && out.p && strcmp(out.p, right[i][1]) == 0, "%s: %s", right[i][0], out.p);
+        tl_buf_free(&out);
+    }
+}
+
 /* ---- trust ---- */
 
 /* What a message holds: a control token between two marks. */
@@ -321,6 +344,7 @@ int main(void) {
     RUN(limits);
     RUN(damaged);
     RUN(appends);
+    RUN(json_numbers_are_whole);
     RUN(what_people_wrote_is_never_trusted);
     RUN(what_the_template_wrote_is_trusted);
     RUN(published_templates_trust_no_message);
