@@ -91,7 +91,7 @@ static void read_rope(const reader *r, int64_t n_ctx_train, tl_rope *rope) {
     rope->yarn = got > 0 && tl_slice_is(type, "yarn");
     rope->stretched = 1;
     if (got > 0 && !none && !rope->yarn && !tl_slice_is(type, "linear"))
-        tl_unsupported(r->f, "%s is \"%.*s\"; known are none, linear, yarn, longrope", key, (int)(type.n < 40 ? type.n : 40), type.p);
+        tl_unsupported(r->f, "%s = \"%.*s\" is not supported yet (known are none, linear, yarn, longrope)", key, (int)(type.n < 40 ? type.n : 40), type.p);
     else if (!none) factor = read_num(r, "rope.scaling.factor", 1e-6, 1e6, got > 0, factor);
     rope->base = read_num(r, "rope.freq_base", 1e-3, 1e12, 0, 10000);
     rope->scale = 1 / factor;

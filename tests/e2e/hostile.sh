@@ -161,7 +161,7 @@ bad_setting factor 2143289344 "rope.scaling.factor' is nan"
 # Settings that ask for arithmetic that is not there: refused by name, told by inspect, and taken where they ask nothing.
 with_key() { settings "keys=15 more='$1'" >"$f"; }
 not_computed() { # KEY VALUE "TYPE; BYTES" "TYPE; BYTES of off"
-    asked="llama.$1 is $2"
+    asked="llama.$1 = $2"
     with_key "key llama.$1 $3"
     run run "$f" -p a -n 1
     check "asks_$1" eval 'refused 1 "$asked" && err_has ": 1 fault: "'
@@ -207,10 +207,10 @@ run run "$f" -p a -n 1
 check asks_text refused 1 "llama.residual_scale is not a number"
 with_key 'key llama.residual_scale 6; u32 2143289344'
 run run "$f" -p a -n 1
-check asks_nan refused 1 "llama.residual_scale is nan"
+check asks_nan refused 1 "llama.residual_scale = nan"
 settings "keys=16 more='array llama.expert_group_count 4 1; u32 8; key llama.logit_scale $half'" >"$f"
 run run "$f" -p a -n 1
-check asks_two eval 'refused 1 ": 2 faults: llama.expert_group_count is 8" && err_has "llama.logit_scale is 0.5"'
+check asks_two eval 'refused 1 ": 2 faults: llama.expert_group_count = 8" && err_has "llama.logit_scale = 0.5"'
 
 { header 3 0 3; arch; key_str tokenizer.ggml.model gpt2; array tokenizer.ggml.tokens 8 1; string a; } >"$f"
 run run "$f" -p a -n 1
