@@ -8,6 +8,7 @@
  *            pool. Belongs to one caller at a time; two sessions on one model may run in two threads.
  *   batch    rows of {token, sequence, position}: a whole prompt, the next token, or the next tokens of many sequences.
  *   sampler  turns logits into a token. Belongs to one caller at a time.
+ *   generator  a sampler's tokens as a text that ends where it should. Belongs to one caller at a time.
  *
  * The library never exits, prints, or keeps global state. A function that can fail takes a tl_error* last (NULL: not
  * wanted) and returns a negative TL_E_* code, or NULL where it returns an object; on success it returns TL_OK (0) or a
@@ -230,6 +231,9 @@ int tl_session_ctx(const tl_session *s);
 int tl_session_threads(const tl_session *s);
 /* Asked between layers during eval; returning nonzero cancels. */
 void tl_session_set_progress(tl_session *s, tl_progress_fn *fn, void *user);
+/* Ends the eval that is running, within a layer's time, or else the next one, with TL_E_CANCELLED. The one function
+ * that other threads may call while the session is in use; also fit for signal handlers. */
+void tl_session_cancel(tl_session *s);
 /* Bytes this session holds: KV cache (touched as positions fill) and scratch. */
 int64_t tl_session_bytes(const tl_session *s);
 
@@ -266,6 +270,60 @@ int32_t tl_sampler_pick(tl_sampler *s, const float *logits, tl_error *err);
 /* Tells the sampler of tokens it did not pick (the prompt), for the penalties. */
 void tl_sampler_accept(tl_sampler *s, int32_t id);
 int64_t tl_sampler_seed(const tl_sampler *s);
+
+/* ---- generation --------------------------------------------------------------------------------------------------------------- */
+
+/* A text that grows token by token: picks tokens, turns them into whole UTF-8 characters, and ends at an end token, at a
+ * stop text, after max_tokens, or where its caller says so. One for each sequence that is being continued; it belongs
+ * to one caller at a time. */
+typedef struct tl_generator tl_generator;
+
+/* Why a text ended; TL_GOING: it has not. */
+enum { TL_GOING = 0, TL_END_TOKEN, TL_END_STOP, TL_END_LENGTH, TL_END_CONTEXT, TL_END_CANCELLED };
+/* "stop" (token or text), "length", "context", "cancelled"; "" for TL_GOING. */
+const char *tl_finish_name(int finish);
+
+typedef struct tl_generator_options {
+    int max_tokens;          /* most tokens; < 0: as many as fit; default -1 */
+    const char *const *stop; /* [n_stop] texts that end it; copied; they and what follows are not part of the text. Names of
+                                special tokens ("<|im_start|>") match these tokens, though their names are not shown */
+    int n_stop;
+    const int32_t *stop_tokens;   /* [n_stop_tokens] tokens that end it beside the model's own (tl_token_is_end); copied */
+    int n_stop_tokens;
+    int show_special;        /* 1: names of special tokens are part of the text */
+} tl_generator_options;
+tl_generator_options tl_generator_options_default(void);
+
+/* The sampler is used by the generator, not owned, and must outlive it, as must the model. options may be NULL. */
+tl_generator *tl_generator_new(const tl_model *m, tl_sampler *sampler, const tl_generator_options *options, tl_error *err);
+void tl_generator_free(tl_generator *g);
+
+/* What a step brought. */
+typedef struct tl_step {
+    int32_t id;              /* the token that was picked, to be computed next; -1: none */
+    const char *text;        /* [n] whole characters that became certain; valid until the next step */
+    size_t n;
+    int finish;              /* TL_GOING or why the text ended: id is then not to be computed */
+} tl_step;
+/* Picks the next token from logits [n_vocab]. A text that has ended stays so. TL_E_NAN as tl_sampler_pick. */
+int tl_generator_step(tl_generator *g, const float *logits, tl_step *step, tl_error *err);
+/* Ends it from outside (TL_END_CONTEXT, TL_END_CANCELLED); step gets the text that was held back. */
+int tl_generator_end(tl_generator *g, int finish, tl_step *step, tl_error *err);
+
+typedef struct tl_generator_stats {
+    int n_tokens;            /* in the text, without the one that ended it */
+    int n_computed;          /* evaluated by tl_generate */
+    int finish;
+    double first_seconds;    /* tl_generate: from its start until the first token's text; 0: there was none */
+    double seconds;          /* tl_generate: in all */
+} tl_generator_stats;
+tl_generator_stats tl_generator_get_stats(const tl_generator *g);
+
+/* Called for every token with the text it brought (n may be 0) and once more at the end; nonzero cancels. */
+typedef int tl_text_fn(void *user, const char *text, size_t n);
+/* The whole loop: continues sequence seq of s, whose logits are the last batch's first, until the text ends. Returns
+ * TL_OK; why it ended is in the statistics (a full context and tl_session_cancel are no errors here). */
+int tl_generate(tl_session *s, int seq, tl_generator *g, tl_text_fn *fn, void *user, tl_error *err);
 
 #ifdef __GNUC__
 #pragma GCC visibility pop

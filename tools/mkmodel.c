@@ -353,7 +353,7 @@ int main(int argc, char **argv) {
     tensors t = {.c = &c};
     const char *path = NULL;
     int n_pos = 0;
-    int rc = tl_opts_parse(options, &c, argc - 1, argv + 1, &path, 1, &n_pos, &t.err);
+    int rc = tl_opts_parse(options, NULL, &c, argc - 1, argv + 1, &path, 1, &n_pos, &t.err);
     if (rc == TL_OK && n_pos != 1) rc = tl_fail(&t.err, TL_E_ARGUMENT, "usage: mkmodel OUT [options]");
     if (rc == TL_OK) rc = resolve(&c, &t.err);
     if (rc == TL_OK) add_all(&t);

@@ -28,6 +28,8 @@ void tl_error_context(tl_error *err, const char *fmt, ...) TL_PRINTF(2, 3);
 
 /* Bytes somewhere else: not owned, not terminated. */
 typedef struct tl_slice { const char *p; size_t n; } tl_slice;
+/* Puts " (hint)" behind the text, as far as there is room: what the caller of a library knows of its remedy. */
+void tl_error_hint(tl_error *err, const char *hint);
 /* TL_E_ARGUMENT: what may not be NULL. */
 int tl_null(tl_error *err, const char *what);
 

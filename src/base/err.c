@@ -62,3 +62,8 @@ void tl_error_context(tl_error *err, const char *fmt, ...) {
 }
 
 int tl_null(tl_error *err, const char *what) { return tl_fail(err, TL_E_ARGUMENT, "no %s: NULL was passed", what); }
+
+void tl_error_hint(tl_error *err, const char *hint) {
+    size_t n = err ? strlen(err->text) : 0;
+    if (err && err->code) snprintf(err->text + n, sizeof err->text - n, " (%s)", hint);
+}

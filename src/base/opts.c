@@ -23,7 +23,31 @@ static const tl_opt *find(const tl_opt *table, const char *word, size_t n) {
     return NULL;
 }
 
-static int unknown(const tl_opt *table, const char *word, size_t n, tl_error *err) {
+static const tl_opt_other *find_other(const tl_opt_other *others, const char *word, size_t n) {
+    for (const tl_opt_other *o = others; o && o->names; o++)
+        if (names_hold(o->names, word, n)) return o;
+    return NULL;
+}
+
+/* "-n5": an option of one letter with a number behind it. *n becomes the letter's length. */
+static const tl_opt *find_joined(const tl_opt *table, const char *word, size_t *n) {
+    const tl_opt *o = *n > 2 && word[1] != '-' ? find(table, word, 2) : NULL;
+    if (!o || (o->kind != TL_OPT_INT && o->kind != TL_OPT_NUM) || !strchr("-.0123456789", word[2])) return NULL;
+    *n = 2;
+    return o;
+}
+
+/* The option that a word means: by its name, with a number joined, or as another program calls it. */
+static const tl_opt *resolve(const tl_opt *table, const tl_opt_other *others, const char *word, size_t *n) {
+    const tl_opt *o = find(table, word, *n);
+    const tl_opt_other *other = o ? NULL : find_other(others, word, *n);
+    if (!o && other && other->same) o = find(table, other->same, strlen(other->same));
+    return o || other ? o : find_joined(table, word, n);
+}
+
+static int unknown(const tl_opt *table, const tl_opt_other *others, const char *word, size_t n, tl_error *err) {
+    const tl_opt_other *other = find_other(others, word, n);
+    if (other && other->hint) return tl_fail(err, TL_E_ARGUMENT, "unknown option %.*s: %s", (int)n, word, other->hint);
     enum { MAX_NAMES = 128, MAX_LEN = 64 };
     char text[MAX_NAMES][MAX_LEN], name[MAX_LEN];
     const char *list[MAX_NAMES + 1];
@@ -107,8 +131,8 @@ static const char *next_value(const tl_opt *table, const tl_opt *o, const char *
     return word;
 }
 
-int tl_opts_parse(const tl_opt *table, void *into, int argc, char **argv, const char **pos, int max_pos, int *n_pos,
-                  tl_error *err) {
+int tl_opts_parse(const tl_opt *table, const tl_opt_other *others, void *into, int argc, char **argv, const char **pos, int max_pos,
+                  int *n_pos, tl_error *err) {
     int only_words = 0;
     *n_pos = 0;
     for (int i = 0; i < argc; i++) {
@@ -123,9 +147,9 @@ int tl_opts_parse(const tl_opt *table, void *into, int argc, char **argv, const 
             continue;
         }
         size_t n = strncmp(word, "--", 2) == 0 ? strcspn(word, "=") : strlen(word);
-        const tl_opt *o = find(table, word, n);
-        if (!o) return unknown(table, word, n, err);
-        const char *value = word[n] == '=' ? word + n + 1 : NULL;
+        const tl_opt *o = resolve(table, others, word, &n);
+        if (!o) return unknown(table, others, word, n, err);
+        const char *value = word[n] == '=' ? word + n + 1 : word[n] ? word + n : NULL;
         if (o->kind == TL_OPT_FLAG) {
             if (value) return tl_fail(err, TL_E_ARGUMENT, "%s takes no value", o->names);
         } else if (!value) {

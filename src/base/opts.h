@@ -23,15 +23,19 @@ typedef struct tl_opt {
     const char *help;        /* one line; says the default */
 } tl_opt;
 
+/* Words of other programs. same: an option here that means the same, and is taken for it where the table has it; else
+ * hint: what to do instead. Ends with names == NULL. */
+typedef struct tl_opt_other { const char *names, *same, *hint; } tl_opt_other;
+
 typedef struct tl_opt_list { const char *v[64]; int n; } tl_opt_list;
 
 /* Parses argv[0..argc) into *into (which holds the defaults already). Words that are no option go to pos[0..max_pos),
- * their number to *n_pos. Forms: --name value, --name=value, -n value; "--" ends the options; "-" is a word.
+ * their number to *n_pos. Forms: --name value, --name=value, -n value, -n5 (numbers); "--" ends the options; "-" is a word.
  * A negative number after an option that takes one is its value. Table ends with names == NULL.
  * Errors (TL_E_ARGUMENT): unknown option (with the nearest one), missing or malformed value, out of range, too many
- * words; each names the option and what it wants. */
-int tl_opts_parse(const tl_opt *table, void *into, int argc, char **argv, const char **pos, int max_pos, int *n_pos,
-                  tl_error *err);
+ * words; each names the option and what it wants. others may be NULL. */
+int tl_opts_parse(const tl_opt *table, const tl_opt_other *others, void *into, int argc, char **argv, const char **pos, int max_pos,
+                  int *n_pos, tl_error *err);
 /* The options part of a help text, aligned; ends with -h,--help, which the caller handles. */
 void tl_opts_help(const tl_opt *table, tl_buf *out);
 

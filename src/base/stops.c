@@ -27,26 +27,40 @@ static size_t open_end(const tl_stops *s, const char *p, size_t n) {
     return best;
 }
 
-int tl_stops_push(tl_stops *s, const char *text, size_t n, tl_buf *out) {
+/* Moves the first n held bytes to out, as far as they are text. */
+static void release(tl_stops *s, size_t n, tl_buf *out) {
+    tl_buf *h = &s->held, *hidden = &s->hidden;
+    for (size_t from = 0, to; from < n; from = to) {
+        for (to = from + 1; to < n && hidden->p[to] == hidden->p[from]; to++) continue;
+        if (!hidden->p[from]) tl_buf_add(out, h->p + from, to - from);
+    }
+    if (!n) return;
+    memmove(h->p, h->p + n, h->n - n);
+    memmove(hidden->p, hidden->p + n, h->n - n);
+    h->n -= n;
+    hidden->n -= n;
+}
+
+int tl_stops_push(tl_stops *s, const char *text, size_t n, int hidden, tl_buf *out) {
     tl_buf *h = &s->held;
+    const char flag = (char)(hidden != 0);
     tl_buf_add(h, text, n);
+    for (size_t i = 0; i < n; i++) tl_buf_add(&s->hidden, &flag, 1);
+    h->failed |= s->hidden.failed;
     if (h->failed || h->n == 0) return 0;
     size_t at = find_first(s, h->p, h->n);
     if (at < h->n) {
-        tl_buf_add(out, h->p, at);
-        h->n = 0;
+        release(s, at, out);
+        h->n = s->hidden.n = 0;
         return 1;
     }
-    size_t keep = open_end(s, h->p, h->n), go = h->n - keep;
-    tl_buf_add(out, h->p, go);
-    memmove(h->p, h->p + go, keep);
-    h->n = keep;
+    release(s, h->n - open_end(s, h->p, h->n), out);
     return 0;
 }
 
-void tl_stops_flush(tl_stops *s, tl_buf *out) {
-    if (s->held.n) tl_buf_add(out, s->held.p, s->held.n);
-    s->held.n = 0;
-}
+void tl_stops_flush(tl_stops *s, tl_buf *out) { release(s, s->held.n, out); }
 
-void tl_stops_free(tl_stops *s) { tl_buf_free(&s->held); }
+void tl_stops_free(tl_stops *s) {
+    tl_buf_free(&s->held);
+    tl_buf_free(&s->hidden);
+}

@@ -23,6 +23,13 @@ void tl_cmd_help(const tl_cmd *self, FILE *f) {
     tl_buf_free(&b);
 }
 
+static const tl_opt_other others[] = {
+#define OTHER(names, same, hint) {names, same, hint},
+#include "others.def"
+#undef OTHER
+    {0},
+};
+
 int tl_cmd_parse(const tl_cmd *self, void *args, int argc, char **argv, const char **pos, int min_pos, int max_pos) {
     tl_error err = {0};
     int n_pos = 0;
@@ -31,7 +38,7 @@ int tl_cmd_parse(const tl_cmd *self, void *args, int argc, char **argv, const ch
         return 0;
     }
     for (int i = 0; i < max_pos; i++) pos[i] = NULL;
-    int rc = tl_opts_parse(self->opts, args, argc, argv, pos, max_pos, &n_pos, &err);
+    int rc = tl_opts_parse(self->opts, others, args, argc, argv, pos, max_pos, &n_pos, &err);
     if (rc == TL_OK && n_pos < min_pos)
         rc = tl_fail(&err, TL_E_ARGUMENT, "too few words; usage: tinyllm %s %s", self->name, self->usage);
     if (rc == TL_OK) return -1;

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include "cmd/cmd_model.h"
 #include "kernels.h"
 
@@ -21,13 +22,32 @@ int tl_cmd_kv(const tl_model_args *args, tl_error *err) {
     return tl_fail(err, TL_E_ARGUMENT, "--kv: unknown type '%s'; it may be %s", args->kv, names);
 }
 
+/* The start, and the last time something was shown (0: nothing is visible). */
+typedef struct loading { double begun, shown; } loading;
+
+static int load_progress(void *user, double done) {
+    loading *l = user;
+    double now = tl_now();
+    if (now - l->begun > 1 && now - l->shown > 0.2) {
+        fprintf(stderr, "\r\033[K# loading %.0f %%", done * 100);
+        fflush(stderr);
+        l->shown = now;
+    }
+    return 0;
+}
+
 tl_model *tl_cmd_open(const tl_model_args *args, const char *path, int exact, tl_error *err) {
+    loading l = {.begun = tl_now()};
     tl_model_options o = tl_model_options_default();
     o.cpu = args->cpu;
     o.n_threads = (int)args->threads;
     o.exact = exact;
     o.no_pack = args->no_pack;
-    return tl_model_open(path, &o, err);
+    if (isatty(STDERR_FILENO)) o.progress = load_progress, o.progress_user = &l;
+    tl_model *m = tl_model_open(path, &o, err);
+    if (l.shown > 0) fputs("\r\033[K", stderr);
+    if (!m && err->code == TL_E_MEMORY && !args->no_pack) tl_error_hint(err, "--no-pack needs next to none");
+    return m;
 }
 
 int tl_cmd_threads(int n) {
@@ -49,6 +69,7 @@ tl_session *tl_cmd_session(const tl_model_args *args, const tl_model *m, int n_c
     if (o.kv_type < 0) return NULL;
     if (tl_model_warning(m)) tl_status("warning: %s", tl_model_warning(m));
     tl_session *s = tl_session_new(m, &o, err);
+    if (!s && err->code == TL_E_MEMORY) tl_error_hint(err, "a smaller context, -c, needs less");
     int64_t trained = tl_model_get_info(m).n_ctx_train;
     if (s && trained > 0 && tl_session_ctx(s) > trained)
         tl_status("warning: the model was trained for contexts of %lld tokens", (long long)trained);

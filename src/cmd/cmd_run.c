@@ -5,18 +5,20 @@
 #include <math.h>
 #include <string.h>
 #include <unistd.h>
-#include "base/stops.h"
 #include "cmd/cmd_model.h"
 #include "cmd/cmd_sampling.h"
+#include "cmd/term.h"
 
 typedef struct run_args {
     tl_model_args model;
     tl_sampling_args sampling;
-    const char *prompt, *file, *system;
+    const char *prompt, *file, *system, *given;   /* given: the text as a word behind the model */
     int64_t n, ctx;
     tl_opt_list stop;
     int chat, special, no_bos, quiet, json;
 } run_args;
+
+enum { DEFAULT_N = -2 };
 
 #define AT(member) offsetof(run_args, member)
 static const tl_opt options[] = {
@@ -26,7 +28,7 @@ static const tl_opt options[] = {
      "the text is a question: put it into the form of the model's chat template"},
     {"--system", "TEXT", TL_OPT_STR, AT(system), 0, 0, "with --chat: a system message before the question"},
     {"-n,--n-predict", "N", TL_OPT_INT, AT(n), -1, INT32_MAX,
-     "at most N tokens; -1: until the context is full; default 256"},
+     "at most N tokens; -1: until the context is full; default 256, with --chat -1"},
     {"-c,--ctx", "N", TL_OPT_INT, AT(ctx), 1, INT32_MAX,
      "context in tokens, prompt included; default: the model's, at most 4096"},
     TL_MODEL_OPTS(run_args, model),
@@ -39,39 +41,32 @@ static const tl_opt options[] = {
     {0},
 };
 
-enum { PIECE = 1024 };   /* bytes shown at once */
-enum finish { GOING, STOP, LENGTH, CONTEXT, CANCELLED };
-static const char *const finish_names[] = {"", "stop", "length", "context", "cancelled"};
-
 typedef struct run {
     run_args a;
     tl_model *m;
     tl_session *s;
     tl_sampler *smp;
+    tl_generator *g;
     int32_t *prompt;         /* [n_prompt] */
     int n_prompt, n_prefilled;   /* n_prefilled is less only after an interrupt */
-    int n_tokens;            /* generated, without the one that ends the text */
-    int n_decoded;           /* tokens computed one at a time */
-    tl_utf8_stream utf8;
-    tl_stops stops;
-    tl_buf text;             /* all of it with --json, else the part that is about to be printed */
-    int stopped;             /* at a stop text: no more is shown */
-    enum finish finish;
-    double load, prefill, decode, first;   /* seconds; first: from the prompt's start to the first token */
+    tl_term out;
+    tl_buf text;             /* all of it with --json */
+    double load, prefill;    /* seconds */
     double begun, shown;     /* times of the prompt's start and of the last progress line (0: none is visible) */
 } run;
 
 /* ---- the prompt -------------------------------------------------------------------------------------------------- */
 
 static char *read_prompt(const run_args *a, size_t *n, tl_error *err) {
-    if (a->prompt) {
-        *n = strlen(a->prompt);
-        return tl_strdup(a->prompt, err);
+    const char *text = a->given ? a->given : a->prompt;
+    if (text) {
+        *n = strlen(text);
+        return tl_strdup(text, err);
     }
     if (a->file && strcmp(a->file, "-") != 0) return tl_read_file(a->file, n, err);
     if (!a->file && isatty(STDIN_FILENO)) {
         tl_fail(err, TL_E_ARGUMENT,
-                "run: no prompt; give -p TEXT, -f FILE, or text on standard input (-f - to type it)");
+                "run: no prompt; write it behind the model, or give -p TEXT, -f FILE, or standard input (-f - to type it)");
         return NULL;
     }
     return tl_read_stream(stdin, "standard input", n, err);
@@ -107,56 +102,27 @@ static int render_chat(run *r, const char *text, size_t len, tl_error *err) {
     return err->code;
 }
 
+/* An answer ends by itself; what a text goes on with need not. */
+static int64_t max_tokens(const run_args *a) { return a->n != DEFAULT_N ? a->n : a->chat ? -1 : 256; }
+
 /* Never cut: the answer to a shortened question would look like an answer to the question. */
 static int check_fit(const run *r, tl_error *err) {
     int ctx = tl_session_ctx(r->s);
     if (r->n_prompt <= ctx) return TL_OK;
-    int64_t room = r->a.n >= 0 ? r->a.n : 256;
+    int64_t room = max_tokens(&r->a) >= 0 ? max_tokens(&r->a) : 256;
     return tl_fail(err, TL_E_CONTEXT,
                    "the prompt has %d tokens, the context %d; -c %lld would hold it and %lld more", r->n_prompt,
                    ctx, (long long)(r->n_prompt + room), (long long)room);
-}
-
-/* ---- showing the text -------------------------------------------------------------------------------------------- */
-
-/* Adds bytes to the text and prints what is complete; end: nothing follows. Sets finish when a stop text appears. */
-static int show(run *r, const char *bytes, int n, int end, tl_error *err) {
-    char whole[3 * PIECE + 3];
-    size_t at = r->text.n;
-    size_t len = tl_utf8_push(&r->utf8, bytes, (size_t)n, end, whole);
-    if (r->stopped) return TL_OK;
-    r->stopped = tl_stops_push(&r->stops, whole, len, &r->text);
-    if (r->stopped) r->finish = STOP;
-    else if (end) tl_stops_flush(&r->stops, &r->text);
-    if (r->text.failed || r->stops.held.failed) return tl_fail(err, TL_E_MEMORY, "out of memory for the text");
-    if (r->a.json) return TL_OK;
-    if (r->text.n > at) fwrite(r->text.p + at, 1, r->text.n - at, stdout);
-    r->text.n = at;
-    return tl_cmd_flush();
-}
-
-/* A token of any length, in pieces. */
-static int show_token(run *r, int32_t id, tl_error *err) {
-    char piece[PIECE];
-    int n = tl_token_text(r->m, id, piece, sizeof piece);
-    if (n <= PIECE) return show(r, piece, n, 0, err);
-    char *all = tl_alloc_n((size_t)n, 1, "a token's text", err);
-    if (!all) return TL_E_MEMORY;
-    int rc = TL_OK;
-    tl_token_text(r->m, id, all, n);
-    for (int at = 0; at < n && rc == TL_OK; at += PIECE)
-        rc = show(r, all + at, n - at < PIECE ? n - at : PIECE, 0, err);
-    tl_free(all);
-    return rc;
 }
 
 /* ---- computing --------------------------------------------------------------------------------------------------- */
 
 static int prefill_progress(void *user, double done) {
     run *r = user;
-    double now = tl_now();
-    if (!r->a.quiet && isatty(STDERR_FILENO) && now - r->begun > 2 && now - r->shown > 0.2) {
-        fprintf(stderr, "\r# prompt %.0f %%", done * 100);
+    double now = tl_now(), passed = now - r->begun;
+    if (!r->a.quiet && isatty(STDERR_FILENO) && passed > 2 && now - r->shown > 0.2 && done > 0) {
+        fprintf(stderr, "\r\033[K# prompt %.0f %%, %.4g tok/s, %.0f s left", done * 100, done * r->n_prompt / passed,
+                passed / done - passed);
         fflush(stderr);
         r->shown = now;
     }
@@ -172,51 +138,34 @@ static int prefill(run *r, tl_error *err) {
     r->prefill = tl_now() - r->begun;
     r->n_prefilled = tl_session_pos(r->s, 0);
     if (rc == TL_E_CANCELLED) {
-        r->finish = CANCELLED;
+        tl_step step;
         *err = (tl_error){0};
-        return TL_OK;
+        return tl_generator_end(r->g, TL_END_CANCELLED, &step, err);
     }
     for (int i = 0; i < r->n_prompt; i++) tl_sampler_accept(r->smp, r->prompt[i]);
     return rc;
 }
 
-static int generate(run *r, tl_error *err) {
-    double start = tl_now();
-    int rc = TL_OK;
-    while (r->finish == GOING) {
-        if (r->a.n >= 0 && r->n_tokens == r->a.n) {
-            r->finish = LENGTH;
-            break;
-        }
-        int32_t id = tl_sampler_pick(r->smp, tl_session_logits(r->s, 0), err);
-        if (id < 0) return id;
-        if (tl_token_is_end(r->m, id)) {
-            r->finish = STOP;
-            break;
-        }
-        rc = show_token(r, id, err);
-        if (rc != TL_OK) return rc;
-        if (r->n_tokens++ == 0) r->first = tl_now() - r->begun;
-        if (r->finish == GOING && tl_cmd_interrupted()) r->finish = CANCELLED;
-        if (r->finish != GOING || r->n_tokens == r->a.n) continue;   /* the last token need not be computed */
-        if (tl_session_pos(r->s, 0) == tl_session_ctx(r->s)) {
-            r->finish = CONTEXT;
-            break;
-        }
-        rc = tl_session_append(r->s, &id, 1, err);
-        if (rc != TL_OK) return rc;
-        r->n_decoded++;
-        r->decode = tl_now() - start;
-    }
-    return show(r, NULL, 0, 1, err);
+static int show(void *user, const char *text, size_t n) {
+    run *r = user;
+    if (r->a.json) tl_buf_add(&r->text, text, n);
+    else tl_term_write(&r->out, text, n);
+    return tl_cmd_interrupted() || (n && !r->a.json && tl_cmd_flush() != 0);
+}
+
+static int compute(run *r, tl_error *err) {
+    int rc = prefill(r, err);
+    if (rc == TL_OK) rc = tl_generate(r->s, 0, r->g, show, r, err);
+    tl_term_end_line(&r->out);
+    return rc == TL_OK ? tl_cmd_flush() : rc;
 }
 
 /* ---- figures ----------------------------------------------------------------------------------------------------- */
 
 static double rate(double n, double seconds) { return seconds > 0 ? n / seconds : 0; }
 
-static double gb_per_second(const run *r) {
-    return rate((double)tl_model_get_info(r->m).bytes_per_token * r->n_decoded * 1e-9, r->decode);
+static double gb_per_second(const run *r, const tl_generator_stats *g) {
+    return rate((double)tl_model_get_info(r->m).bytes_per_token * g->n_computed * 1e-9, g->seconds);
 }
 
 static void print_model(const run *r) {
@@ -226,24 +175,33 @@ static void print_model(const run *r) {
               tl_session_threads(r->s) == 1 ? "" : "s", tl_session_ctx(r->s));
 }
 
+/* Why the text ended, where its end is not its own. */
+static void print_finish(const run *r, const tl_generator_stats *g) {
+    if (g->finish == TL_END_LENGTH && g->n_tokens)
+        tl_status("stopped: after %d token%s (-n N for more)", g->n_tokens, g->n_tokens == 1 ? "" : "s");
+    if (g->finish == TL_END_CONTEXT) tl_status("stopped: the context of %d tokens is full (-c N for more)", tl_session_ctx(r->s));
+    if (g->finish == TL_END_CANCELLED) tl_status("stopped: interrupted");
+}
+
 static void print_figures(const run *r) {
-    if (r->finish == CONTEXT)
-        tl_status("stopped: the context of %d tokens is full (-c N for more)", tl_session_ctx(r->s));
-    if (r->finish == CANCELLED) tl_status("stopped: interrupted");
+    tl_generator_stats g = tl_generator_get_stats(r->g);
+    print_finish(r, &g);
+    if (g.finish == TL_END_CANCELLED && !g.n_tokens) return;   /* nothing was measured */
     tl_status("load %.0f ms | prefill %d tok, %.4g tok/s | decode %d tok, %.4g tok/s, %.3g GB/s read | seed %lld",
-              r->load * 1e3, r->n_prefilled, rate(r->n_prefilled, r->prefill), r->n_tokens,
-              rate(r->n_decoded, r->decode), gb_per_second(r), (long long)tl_sampler_seed(r->smp));
+              r->load * 1e3, r->n_prefilled, rate(r->n_prefilled, r->prefill), g.n_tokens,
+              rate(g.n_computed, g.seconds), gb_per_second(r, &g), (long long)tl_sampler_seed(r->smp));
 }
 
 static int print_json(run *r, tl_error *err) {
     tl_model_info i = tl_model_get_info(r->m);
+    tl_generator_stats g = tl_generator_get_stats(r->g);
     tl_buf b = {0};
     tl_json j = {&b, 0, 0};
     tl_json_begin(&j, NULL, '{');
     tl_json_str(&j, "text", r->text.p ? r->text.p : "", r->text.n);
-    tl_json_i64(&j, "tokens", r->n_tokens);
+    tl_json_i64(&j, "tokens", g.n_tokens);
     tl_json_i64(&j, "prompt_tokens", r->n_prompt);
-    tl_json_cstr(&j, "finish", finish_names[r->finish]);
+    tl_json_cstr(&j, "finish", tl_finish_name(g.finish));
     tl_json_i64(&j, "seed", tl_sampler_seed(r->smp));
     tl_json_cstr(&j, "model", i.name);
     tl_json_cstr(&j, "arch", i.arch);
@@ -251,10 +209,10 @@ static int print_json(run *r, tl_error *err) {
     tl_json_i64(&j, "threads", tl_session_threads(r->s));
     tl_json_i64(&j, "ctx", tl_session_ctx(r->s));
     tl_json_num(&j, "load_ms", r->load * 1e3);
-    tl_json_num(&j, "ttft_ms", r->n_tokens ? r->first * 1e3 : NAN);
+    tl_json_num(&j, "ttft_ms", g.n_tokens ? (r->prefill + g.first_seconds) * 1e3 : NAN);
     tl_json_num(&j, "prefill_tok_s", rate(r->n_prefilled, r->prefill));
-    tl_json_num(&j, "decode_tok_s", rate(r->n_decoded, r->decode));
-    tl_json_num(&j, "gb_s", gb_per_second(r));
+    tl_json_num(&j, "decode_tok_s", rate(g.n_computed, g.seconds));
+    tl_json_num(&j, "gb_s", gb_per_second(r, &g));
     tl_json_end(&j, '}');
     tl_buf_str(&b, "\n");
     int rc = b.failed || r->text.failed ? tl_fail(err, TL_E_MEMORY, "out of memory for the JSON text") : TL_OK;
@@ -269,6 +227,7 @@ static int print_json(run *r, tl_error *err) {
 /* ---- the command ------------------------------------------------------------------------------------------------- */
 
 static int check_args(const run_args *a, tl_error *err) {
+    if (a->given && (a->prompt || a->file)) return tl_fail(err, TL_E_ARGUMENT, "run: the text is given twice: as a word and with -%c", a->prompt ? 'p' : 'f');
     if (a->prompt && a->file) return tl_fail(err, TL_E_ARGUMENT, "run: -p and -f cannot be given together");
     if (a->system && !a->chat) return tl_fail(err, TL_E_ARGUMENT, "run: --system needs --chat");
     for (int i = 0; i < a->stop.n; i++)
@@ -292,32 +251,31 @@ static int open_all(run *r, const char *path, tl_error *err) {
     r->s = tl_cmd_session(&r->a.model, r->m, (int)r->a.ctx, 0, err);
     if (r->s) rc = check_fit(r, err);
     if (r->s && rc == TL_OK) r->smp = tl_cmd_sampler(&r->a.sampling, r->m, err);
-    return r->smp ? TL_OK : err->code;
+    tl_generator_options o = {.max_tokens = (int)max_tokens(&r->a), .stop = r->a.stop.v, .n_stop = r->a.stop.n};
+    if (r->smp) r->g = tl_generator_new(r->m, r->smp, &o, err);
+    return r->g ? TL_OK : err->code;
 }
 
 static int run_main(const tl_cmd *self, int argc, char **argv) {
-    run r = {.a = {.n = 256, .sampling = tl_cmd_sampling_default()}};
+    run r = {.a = {.n = DEFAULT_N, .sampling = tl_cmd_sampling_default()}, .out = tl_term_open(stdout)};
     tl_error err = {0};
-    const char *path;
-    int code = tl_cmd_parse(self, &r.a, argc, argv, &path, 1, 1);
+    const char *words[2];
+    int code = tl_cmd_parse(self, &r.a, argc, argv, words, 1, 2);
     if (code >= 0) return code;
-    r.stops.stop = r.a.stop.v;
-    r.stops.n = r.a.stop.n;
-    int rc = open_all(&r, path, &err);
+    r.a.given = words[1];
+    int rc = open_all(&r, words[0], &err);
     if (rc == TL_OK) {
         tl_cmd_catch_interrupt();
         if (!r.a.quiet) print_model(&r);
-        rc = prefill(&r, &err);
-        if (rc == TL_OK) rc = generate(&r, &err);
-        if (!r.a.json && isatty(STDOUT_FILENO)) putchar('\n');
+        rc = compute(&r, &err);
         if (r.a.json && rc == TL_OK) rc = print_json(&r, &err);
         if (!r.a.quiet && rc == TL_OK) print_figures(&r);
     }
     /* Where writing failed, main says so. */
     code = rc == TL_OK ? 0 : err.code ? tl_cmd_fail(&err) : 1;
     tl_buf_free(&r.text);
-    tl_stops_free(&r.stops);
     tl_free(r.prompt);
+    tl_generator_free(r.g);
     tl_sampler_free(r.smp);
     tl_session_free(r.s);
     tl_model_free(r.m);
@@ -326,9 +284,9 @@ static int run_main(const tl_cmd *self, int argc, char **argv) {
 
 const tl_cmd tl_cmd_run = {
     "run",
-    "continues a text",
-    "MODEL [-p TEXT | -f FILE] [options]",
-    "  tinyllm run model.gguf -p \"Once upon a time\" -n 64\n"
+    "continue a text",
+    "MODEL [TEXT | -p TEXT | -f FILE] [options]",
+    "  tinyllm run model.gguf \"Once upon a time\" -n 64\n"
     "  tinyllm run model.gguf --chat -p \"Why is the sky blue?\"\n"
     "  tinyllm run model.gguf --temp 0 --quiet < question.txt > answer.txt\n"
     "  tinyllm run model.gguf -p \"1, 2, 3,\" --stop 10 --json\n"

@@ -17,7 +17,8 @@ enum { N_COMMANDS = sizeof commands / sizeof commands[0] };
 
 static void overview(FILE *f) {
     fputs("tinyllm " TL_VERSION ": runs language models in GGUF files on CPUs\n\n"
-          "Usage: tinyllm COMMAND [options]\n\nCommands:\n", f);
+          "Usage: tinyllm COMMAND [options]\n"
+          "       tinyllm MODEL.gguf [options]   short for run\n\nCommands:\n", f);
     for (int i = 0; i < N_COMMANDS; i++) fprintf(f, "  %-12s %s\n", commands[i]->name, commands[i]->summary);
     fputs("\n  tinyllm help COMMAND   what a command does, with examples\n"
           "  tinyllm help --man     the manual page; --bash, --zsh, --fish: completions for a shell\n"
@@ -66,6 +67,12 @@ static int help(int argc, char **argv) {
     return 0;
 }
 
+/* "tinyllm model.gguf" is short for run. */
+static int is_model(const char *word) {
+    size_t n = strlen(word);
+    return word[0] != '-' && n > 5 && strcmp(word + n - 5, ".gguf") == 0;
+}
+
 static int dispatch(int argc, char **argv) {
     if (argc < 2) {
         overview(stderr);
@@ -78,6 +85,7 @@ static int dispatch(int argc, char **argv) {
         puts("tinyllm " TL_VERSION);
         return 0;
     }
+    if (is_model(word)) return tl_cmd_run.run(&tl_cmd_run, argc - 1, argv + 1);
     const tl_cmd *c = find_command(word);
     return c ? c->run(c, argc - 2, argv + 2) : 2;
 }

@@ -189,6 +189,7 @@ static int run_slice(struct tl_session *s, const tl_batch *b, int at, int n, tl_
     load_slice(s, b, at, n);
     int rc = tl_forward(s, s->logits + (size_t)s->n_logits * (size_t)s->m->hp.n_vocab);
     if (rc) {
+        atomic_store(&s->cancelled, 0);
         for (int i = n - 1; i >= 0; i--) tl_kv_truncate(&s->kv, s->run.seq[i], s->run.pos[i]);
         return tl_fail(err, rc, "cancelled");
     }
@@ -236,6 +237,10 @@ int tl_session_fork(tl_session *s, int from, int to, tl_error *err) {
 
 int tl_session_ctx(const tl_session *s) { return s ? s->kv.n_ctx : 0; }
 int tl_session_threads(const tl_session *s) { return s ? tl_pool_size(s->pool) : 0; }
+
+void tl_session_cancel(tl_session *s) {
+    if (s) atomic_store(&s->cancelled, 1);
+}
 
 void tl_session_set_progress(tl_session *s, tl_progress_fn *fn, void *user) {
     if (!s) return;

@@ -5,6 +5,7 @@
 #ifndef TL_SESSION_H
 #define TL_SESSION_H
 
+#include <stdatomic.h>
 #include "model/model.h"
 
 struct tl_session {
@@ -25,6 +26,7 @@ struct tl_session {
     tl_progress_fn *progress;
     void *progress_user;
     int cancel;               /* set by thread 0, read by all after a barrier */
+    atomic_int cancelled;     /* by tl_session_cancel, until an eval has ended because of it */
 };
 
 /* Computes the slice held in s: residual stream through all layers, K/V into the cache, logits of the wanted rows to

@@ -17,7 +17,7 @@ int tl_kv_init(tl_kv *kv, const tl_kv_ops *ops, int n_layers, int n_heads, int h
         kv->n_pages = (int)pages;
     else
         return tl_fail(err, TL_E_MEMORY, "a context of %d positions for %d sequences is too large for this machine", n_ctx, n_seq);
-    kv->mem = tl_alloc_big(kv->bytes, "KV cache (a smaller context, -c, needs less)", err);
+    kv->mem = tl_alloc_big(kv->bytes, "KV cache", err);
     kv->table = kv->mem ? tl_alloc_n(pages, sizeof *kv->table, "KV page table", err) : NULL;
     kv->free_pages = kv->table ? tl_alloc_n(pages, sizeof *kv->free_pages, "KV page list", err) : NULL;
     kv->refs = kv->free_pages ? tl_alloc_n(pages, sizeof *kv->refs, "KV page counts", err) : NULL;

@@ -43,7 +43,7 @@ run run model.gguf --tmep 1
 check near_option refused 2 "did you mean --temp?"
 run run
 check missing_model refused 2 "usage: tinyllm run MODEL"
-run run a.gguf b.gguf -p x
+run inspect a.gguf b.gguf
 check one_model_too_many refused 2 "unexpected word 'b.gguf'"
 run run a.gguf -p x -t 1025
 check too_many_threads refused 2 "1025 is out of range 1..1024"

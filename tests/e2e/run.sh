@@ -103,6 +103,32 @@ check bias_outside_vocabulary refused 2 400
 run run "$m" -p "the end" --logit-bias 7
 check malformed_bias refused 2 "ID=NUMBER"
 
+run run "$m" -p "the end" -n 3 --ignore-eos
+check length_is_told err_has "# stopped: after 3 tokens (-n N for more)"
+# A special token by its name, which is not in the text.
+run run "$m" -p "the end" --logit-bias 397=100 --stop "<|bos|>" -n 20 --json
+check stop_at_a_special_token eval 'json_is finish stop && json_is text ""'
+run run "$m" "the end" -n5 --temperature 0 -s 3 --ctx-size 64 --ignore-eos --json
+check words_of_others eval 'exits 0 && json_is tokens 5 && json_is seed 3 && json_is ctx 64'
+run run "$m" "the end" -p "the end"
+check text_twice refused 2 "given twice"
+for option in "-ngl 99" "-cnv" "-m x" "--mlock" "-b 512" "-fa"; do
+    run run "$m" -p x $option
+    check "hint_for_${option%% *}" refused 2 "unknown option ${option%% *}: "
+done
+run "$m" "the end" -n 24 --temp 0 --ignore-eos -q
+check model_alone_runs same "$tmp/out" "$all"
+# A terminal is not left to what a model writes; a pipe gets it as it is. Token 10 is a line break, 27 is escape.
+if command -v script >/dev/null 2>&1 && [ -z "${RUNNER:-}" ]; then
+    run run "$m" -p "the end" -n 1 --logit-bias 27=100 -q
+    check pipe_gets_raw_text eval '[ "$(od -An -tx1 <"$tmp/out" | tr -d " \n")" = 1b ]'
+    script -qec "'$TINYLLM' run '$m' -p 'the end' -n 2 --logit-bias 27=100" /dev/null >"$tmp/out" 2>&1 </dev/null
+    check terminal_gets_escapes eval 'out_has "\\x1b\\x1b" && ! grep -q "$(printf "\033[^[]")" "$tmp/out"'
+    check status_begins_a_line eval 'tr -d "\r" <"$tmp/out" | grep -q "^# stopped: after 2 tokens"'
+else
+    echo "skip terminal_gets_escapes: no script"
+fi
+
 # ---- what does not fit
 long="the end and the other end of the world on which he is sitting"
 run run "$m" -p "$long" -c 8 -n 4

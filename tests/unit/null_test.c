@@ -54,6 +54,14 @@ static void no_session(void) {
     CHECK(tl_session_threads(NULL) == 0 && tl_session_bytes(NULL) == 0);
     tl_session_truncate(NULL, 0, 0);
     tl_session_set_progress(NULL, NULL, NULL);
+    tl_session_cancel(NULL);
+    tl_step step;
+    MAKES_NOTHING(tl_generator_new(NULL, NULL, NULL, &err));
+    REFUSES(tl_generator_step(NULL, NULL, &step, &err));
+    REFUSES(tl_generator_end(NULL, TL_END_CANCELLED, &step, &err));
+    REFUSES(tl_generate(NULL, 0, NULL, NULL, NULL, &err));
+    CHECK(tl_generator_get_stats(NULL).n_tokens == 0 && tl_generator_options_default().max_tokens == -1 && tl_finish_name(TL_GOING));
+    tl_generator_free(NULL);
 }
 
 static void no_texts_or_ids(void) {

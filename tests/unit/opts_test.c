@@ -41,7 +41,7 @@ static args parse(const char *line) {
         if (!p) break;
         *p++ = 0;
     }
-    a.rc = tl_opts_parse(table, &a, argc, argv, a.pos, 2, &a.n_pos, &a.err);
+    a.rc = tl_opts_parse(table, NULL, &a, argc, argv, a.pos, 2, &a.n_pos, &a.err);
     return a;
 }
 
@@ -96,7 +96,7 @@ static void faults(void) {
         {"--n-predikt=4", "unknown option --n-predikt; did you mean --n-predict?"},
         {"-x", "unknown option -x"},
         {"--zzzzzz", "unknown option --zzzzzz"},
-        {"-n5", "unknown option -n5"},
+        {"-nfive", "unknown option -nfive"},
         {"--=5", "unknown option"},
         {"--temp=", "number"},
         {"--promptx", "did you mean --prompt?"},
@@ -133,10 +133,38 @@ static void help(void) {
     tl_buf_free(&b);
 }
 
+static void words_of_other_programs(void) {
+    static const tl_opt_other others[] = {
+        {"--hundred,-hd", "--number", NULL}, {"-ngl", NULL, "leave it out"}, {"--absent", "--not-here", "use --number"}, {0}};
+    struct { int64_t n; double x; } into = {0};
+    static const tl_opt two[] = {{"-n,--number", "N", TL_OPT_INT, 0, 0, 0, ""}, {"-x", "X", TL_OPT_NUM, 8, 0, 0, ""}, {0}};
+    const struct { const char *argv[3]; int argc, rc; int64_t n; const char *text; } cases[] = {
+        {{"--hundred", "5"}, 2, TL_OK, 5, NULL},
+        {{"-hd", "6"}, 2, TL_OK, 6, NULL},
+        {{"--hundred=7"}, 1, TL_OK, 7, NULL},
+        {{"-n8"}, 1, TL_OK, 8, NULL},
+        {{"-n-8"}, 1, TL_OK, -8, NULL},
+        {{"-n9x"}, 1, TL_E_ARGUMENT, 0, "whole number"},
+        {{"-nx"}, 1, TL_E_ARGUMENT, 0, "unknown option -nx"},
+        {{"-ngl", "99"}, 2, TL_E_ARGUMENT, 0, "-ngl: leave it out"},
+        {{"--absent"}, 1, TL_E_ARGUMENT, 0, "--absent: use --number"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        tl_error err = {0};
+        const char *pos[1];
+        int n_pos;
+        into.n = 0;
+        int rc = tl_opts_parse(two, others, &into, cases[i].argc, (char **)cases[i].argv, pos, 1, &n_pos, &err);
+        CHECKF(rc == cases[i].rc && into.n == cases[i].n, "%s: %d %s", cases[i].argv[0], rc, err.text);
+        CHECKF(!cases[i].text || strstr(err.text, cases[i].text), "%s: %s", cases[i].argv[0], err.text);
+    }
+}
+
 int main(void) {
     RUN(forms);
     RUN(faults);
     RUN(too_many_in_list);
     RUN(help);
+    RUN(words_of_other_programs);
     return tl_test_end();
 }

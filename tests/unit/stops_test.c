@@ -13,7 +13,7 @@ static const char *through(const char *const *stop, int n, const char *text, siz
     out.n = 0;
     *hit = 0;
     for (size_t at = 0; at < len && !*hit; at += step)
-        *hit = tl_stops_push(&s, text + at, len - at < step ? len - at : step, &out);
+        *hit = tl_stops_push(&s, text + at, len - at < step ? len - at : step, 0, &out);
     if (!*hit) tl_stops_flush(&s, &out);
     tl_stops_free(&s);
     tl_buf_add(&out, "", 0);
@@ -55,10 +55,10 @@ static void lets_go_early(void) {
     static const char *const stops[] = {"END"};
     tl_stops s = {.stop = stops, .n = 1};
     tl_buf out = {0};
-    CHECK(tl_stops_push(&s, "textE", 5, &out) == 0 && out.n == 4);
-    CHECK(tl_stops_push(&s, "N", 1, &out) == 0 && out.n == 4);
-    CHECK(tl_stops_push(&s, "E", 1, &out) == 0 && strcmp(out.p, "textEN") == 0); /* only the new E may begin a stop */
-    CHECK(tl_stops_push(&s, "", 0, &out) == 0 && out.n == 6);
+    CHECK(tl_stops_push(&s, "textE", 5, 0, &out) == 0 && out.n == 4);
+    CHECK(tl_stops_push(&s, "N", 1, 0, &out) == 0 && out.n == 4);
+    CHECK(tl_stops_push(&s, "E", 1, 0, &out) == 0 && strcmp(out.p, "textEN") == 0); /* only the new E may begin a stop */
+    CHECK(tl_stops_push(&s, "", 0, 0, &out) == 0 && out.n == 6);
     tl_stops_flush(&s, &out);
     CHECK(strcmp(out.p, "textENE") == 0);
     tl_stops_flush(&s, &out);
@@ -72,9 +72,25 @@ static void no_stops(void) {
     CHECK(strcmp(through(NULL, 0, "anything ###", 3, &hit), "anything ###") == 0 && !hit);
 }
 
+static void hidden_bytes_stop_and_are_not_shown(void) {
+    static const char *const stops[] = {"\n<end>", "<x>"};
+    tl_stops s = {.stop = stops, .n = 2};
+    tl_buf out = {0};
+    CHECK(!tl_stops_push(&s, "a<", 2, 0, &out) && !tl_stops_push(&s, "<y>", 3, 1, &out) && !tl_stops_push(&s, "b\n", 2, 0, &out));
+    CHECK(out.n == 3 && memcmp(out.p, "a<b", 3) == 0);   /* the line break may begin the first stop string */
+    CHECK(tl_stops_push(&s, "<end>", 5, 1, &out) && out.n == 3);
+    CHECK(!tl_stops_push(&s, "c", 1, 0, &out) && tl_stops_push(&s, "<x>", 3, 1, &out) && out.n == 4);
+    CHECK(!tl_stops_push(&s, "<", 1, 1, &out));
+    tl_stops_flush(&s, &out);
+    CHECK(out.n == 4);
+    tl_stops_free(&s);
+    tl_buf_free(&out);
+}
+
 int main(void) {
     RUN(pieces);
     RUN(lets_go_early);
     RUN(no_stops);
+    RUN(hidden_bytes_stop_and_are_not_shown);
     return tl_test_end();
 }

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * term.c: see term.h. */
+#include <stdio.h>
+#include <unistd.h>
+#include "cmd/term.h"
+
+/* Length of the control character at p, 0: none. C1 controls are two bytes of UTF-8; a terminal may also take a single
+ * byte of them for one, but whole characters hold none. */
+static size_t control(const unsigned char *p, size_t n) {
+    if (*p == '\n' || *p == '\t') return 0;
+    if (*p < 0x20 || *p == 0x7F) return 1;
+    return *p == 0xC2 && n > 1 && p[1] >= 0x80 && p[1] < 0xA0 ? 2 : 0;
+}
+
+void tl_term_escape(tl_buf *out, const char *text, size_t n) {
+    const unsigned char *p = (const unsigned char *)text;
+    size_t from = 0;
+    for (size_t at = 0, len; at < n; at += len ? len : 1) {
+        if (!(len = control(p + at, n - at))) continue;
+        tl_buf_add(out, text + from, at - from);
+        tl_buf_fmt(out, "\\x%02x", p[at + len - 1]);
+        from = at + len;
+    }
+    tl_buf_add(out, text + from, n - from);
+}
+
+tl_term tl_term_open(FILE *f) { return (tl_term){.f = f, .is_terminal = isatty(fileno(f))}; }
+
+void tl_term_write(tl_term *t, const char *text, size_t n) {
+    if (!n) return;
+    tl_buf shown = {0};
+    if (t->is_terminal) {
+        tl_term_escape(&shown, text, n);
+        fwrite(shown.p, 1, shown.n, t->f);
+        tl_buf_free(&shown);
+    } else fwrite(text, 1, n, t->f);
+    t->mid_line = text[n - 1] != '\n';
+}
+
+void tl_term_end_line(tl_term *t) {
+    if (t->is_terminal && t->mid_line) fputc('\n', t->f);
+    t->mid_line = 0;
+}

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * term.h: a model's text on a terminal. What a model writes is not trusted with the terminal: sequences that set titles,
+ * colours or the cursor are shown, not sent. */
+#ifndef TL_TERM_H
+#define TL_TERM_H
+
+#include "base/base.h"
+
+/* Appends text [n], whole UTF-8 characters, with control characters but newline and tab as \xNN. */
+void tl_term_escape(tl_buf *out, const char *text, size_t n);
+
+/* Where a text goes, and how its last line stands. */
+typedef struct tl_term { FILE *f; int is_terminal, mid_line; } tl_term;
+tl_term tl_term_open(FILE *f);
+/* Writes text: escaped on a terminal, as it is elsewhere. */
+void tl_term_write(tl_term *t, const char *text, size_t n);
+/* Before other lines: ends a line that was left in the middle, on a terminal. */
+void tl_term_end_line(tl_term *t);
+
+#endif

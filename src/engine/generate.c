@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * generate.c: the generation part of tinyllm.h: tokens become a text that ends where it should. */
+#include <string.h>
+#include "base/stops.h"
+#include "engine/session.h"
+
+struct tl_generator {
+    const struct tl_model *m;
+    tl_sampler *sampler;
+    tl_generator_options o;   /* stop and stop_tokens: own copies */
+    char **stop;
+    int32_t *stop_tokens;
+    tl_utf8_stream utf8;
+    tl_stops stops;
+    tl_buf text;              /* of the last step */
+    tl_generator_stats stats;
+};
+
+const char *tl_finish_name(int finish) {
+    static const char *const names[] = {"", "stop", "stop", "length", "context", "cancelled"};
+    return finish >= 0 && finish < (int)(sizeof names / sizeof names[0]) ? names[finish] : "";
+}
+
+tl_generator_options tl_generator_options_default(void) { return (tl_generator_options){.max_tokens = -1}; }
+
+/* ---- making ---- */
+
+static int copy_options(tl_generator *g, const tl_generator_options *o, tl_error *err) {
+    if (o->n_stop < 0 || (o->n_stop && !o->stop)) return tl_fail(err, TL_E_ARGUMENT, "generator: n_stop is %d without texts", o->n_stop);
+    if (o->n_stop_tokens < 0 || (o->n_stop_tokens && !o->stop_tokens))
+        return tl_fail(err, TL_E_ARGUMENT, "generator: n_stop_tokens is %d without tokens", o->n_stop_tokens);
+    g->o = *o;
+    g->o.n_stop = 0;
+    g->stop = tl_alloc_n((size_t)o->n_stop + 1, sizeof *g->stop, "stop texts", err);
+    g->stop_tokens = tl_alloc_n((size_t)o->n_stop_tokens + 1, sizeof *g->stop_tokens, "stop tokens", err);
+    if (!g->stop || !g->stop_tokens) return TL_E_MEMORY;
+    for (int i = 0; i < o->n_stop; i++) {
+        if (!o->stop[i] || !o->stop[i][0]) return tl_fail(err, TL_E_ARGUMENT, "generator: stop text %d is empty", i);
+        if (!(g->stop[g->o.n_stop++] = tl_strdup(o->stop[i], err))) return TL_E_MEMORY;
+    }
+    if (o->n_stop_tokens) memcpy(g->stop_tokens, o->stop_tokens, (size_t)o->n_stop_tokens * sizeof *g->stop_tokens);
+    g->stops = (tl_stops){.stop = (const char *const *)g->stop, .n = g->o.n_stop};
+    return TL_OK;
+}
+
+tl_generator *tl_generator_new(const tl_model *m, tl_sampler *sampler, const tl_generator_options *options, tl_error *err) {
+    if (!m || !sampler) {
+        tl_null(err, m ? "sampler" : "model");
+        return NULL;
+    }
+    tl_generator_options o = options ? *options : tl_generator_options_default();
+    tl_generator *g = tl_alloc_n(1, sizeof *g, "a generator", err);
+    if (!g) return NULL;
+    g->m = m;
+    g->sampler = sampler;
+    if (copy_options(g, &o, err) == TL_OK) return g;
+    tl_generator_free(g);
+    return NULL;
+}
+
+void tl_generator_free(tl_generator *g) {
+    if (!g) return;
+    for (int i = 0; i < g->o.n_stop; i++) tl_free(g->stop[i]);
+    tl_free(g->stop);
+    tl_free(g->stop_tokens);
+    tl_stops_free(&g->stops);
+    tl_buf_free(&g->text);
+    tl_free(g);
+}
+
+tl_generator_stats tl_generator_get_stats(const tl_generator *g) { return g ? g->stats : (tl_generator_stats){0}; }
+
+/* ---- a step ---- */
+
+enum { PART = 256 };   /* bytes of a token that go through at once */
+
+/* Bytes that are text of tokens; hidden ones are looked at for stop texts alone. */
+static void push(tl_generator *g, const char *bytes, size_t n, int hidden) {
+    char whole[3 * PART + 3];
+    if (g->stats.finish) return;
+    if (hidden) {
+        if (tl_stops_push(&g->stops, bytes, n, 1, &g->text)) g->stats.finish = TL_END_STOP;
+        return;
+    }
+    for (size_t at = 0; at < n && !g->stats.finish; at += PART) {
+        size_t len = tl_utf8_push(&g->utf8, bytes + at, n - at < PART ? n - at : PART, 0, whole);
+        if (tl_stops_push(&g->stops, whole, len, 0, &g->text)) g->stats.finish = TL_END_STOP;
+    }
+}
+
+static int push_token(tl_generator *g, int32_t id, tl_error *err) {
+    char room[PART], *text = room;
+    int shown = tl_token_text(g->m, id, room, PART);
+    const char *name = tl_token_piece(g->m, id);
+    if (!shown) {   /* a control token: it has a name and no text */
+        if (name) push(g, name, strlen(name), !g->o.show_special);
+        return TL_OK;
+    }
+    if (shown > PART) {
+        if (!(text = tl_alloc_n((size_t)shown, 1, "a token's text", err))) return TL_E_MEMORY;
+        tl_token_text(g->m, id, text, shown);
+    }
+    push(g, text, (size_t)shown, 0);
+    if (text != room) tl_free(text);
+    return TL_OK;
+}
+
+/* Nothing follows: what was held back comes out, unless a stop text ended it. */
+static void flush(tl_generator *g) {
+    char whole[6];
+    size_t n = tl_utf8_push(&g->utf8, NULL, 0, 1, whole);
+    if (g->stats.finish == TL_END_STOP) return;
+    int finish = g->stats.finish;
+    if (n && tl_stops_push(&g->stops, whole, n, 0, &g->text)) finish = TL_END_STOP;
+    else tl_stops_flush(&g->stops, &g->text);
+    g->stats.finish = finish;
+}
+
+static int ends(const tl_generator *g, int32_t id) {
+    for (int i = 0; i < g->o.n_stop_tokens; i++)
+        if (g->stop_tokens[i] == id) return 1;
+    return tl_token_is_end(g->m, id);
+}
+
+static int give(tl_generator *g, int32_t id, tl_step *step, tl_error *err) {
+    if (g->stats.finish) flush(g);
+    if (g->text.failed || g->stops.held.failed) return tl_fail(err, TL_E_MEMORY, "out of memory for the text");
+    *step = (tl_step){.id = g->stats.finish ? -1 : id, .text = g->text.p ? g->text.p : "", .n = g->text.n, .finish = g->stats.finish};
+    return TL_OK;
+}
+
+int tl_generator_step(tl_generator *g, const float *logits, tl_step *step, tl_error *err) {
+    if (!g || !step) return tl_null(err, g ? "step" : "generator");
+    g->text.n = 0;
+    if (g->stats.finish) return give(g, -1, step, err);
+    if (g->o.max_tokens >= 0 && g->stats.n_tokens >= g->o.max_tokens) {
+        g->stats.finish = TL_END_LENGTH;
+        return give(g, -1, step, err);
+    }
+    int32_t id = tl_sampler_pick(g->sampler, logits, err);
+    if (id < 0) return id;
+    if (ends(g, id)) g->stats.finish = TL_END_TOKEN;
+    else {
+        int rc = push_token(g, id, err);
+        if (rc != TL_OK) return rc;
+        g->stats.n_tokens++;
+    }
+    return give(g, id, step, err);
+}
+
+int tl_generator_end(tl_generator *g, int finish, tl_step *step, tl_error *err) {
+    if (!g || !step) return tl_null(err, g ? "step" : "generator");
+    g->text.n = 0;
+    if (!g->stats.finish) g->stats.finish = finish;
+    return give(g, -1, step, err);
+}
+
+/* ---- the loop ---- */
+
+/* Computes a token; a full context and a cancelled session end the text. */
+static int compute(tl_session *s, int32_t seq, tl_generator *g, int32_t id, int *finish, tl_error *err) {
+    if (tl_session_pos(s, seq) >= tl_session_ctx(s)) {
+        *finish = TL_END_CONTEXT;
+        return TL_OK;
+    }
+    tl_error e = {0};
+    int rc = tl_session_eval(s, &(tl_batch){.n = 1, .token = &id, .seq = &seq}, &e);
+    if (rc == TL_OK) g->stats.n_computed++;
+    else if (rc == TL_E_CANCELLED) *finish = TL_END_CANCELLED;
+    else if (err) *err = e;
+    return rc == TL_E_CANCELLED ? TL_OK : rc;
+}
+
+int tl_generate(tl_session *s, int seq, tl_generator *g, tl_text_fn *fn, void *user, tl_error *err) {
+    if (!s || !g) return tl_null(err, s ? "generator" : "session");
+    if (seq < 0 || seq >= s->kv.n_seq) return tl_fail(err, TL_E_ARGUMENT, "generate: there is no sequence %d", seq);
+    double start = tl_now();
+    tl_step step = {0};
+    int rc = TL_OK, finish = TL_GOING;
+    while (rc == TL_OK && !step.finish) {
+        rc = finish ? tl_generator_end(g, finish, &step, err) : tl_generator_step(g, tl_session_logits(s, 0), &step, err);
+        if (rc != TL_OK) break;
+        if (!g->stats.first_seconds && g->stats.n_tokens) g->stats.first_seconds = tl_now() - start;
+        if (fn && fn(user, step.text, step.n)) finish = TL_END_CANCELLED;
+        else if (!step.finish && !finish) rc = compute(s, seq, g, step.id, &finish, err);
+    }
+    g->stats.seconds = tl_now() - start;
+    return rc;
+}

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: MIT
+ * term_test.c: what a terminal gets of a model's text. */
+#include "test.h"
+#include "cmd/term.c"
+
+static void escapes(void) {
+    static const struct { const char *text; size_t n; const char *want; } cases[] = {
+        {"plain\n\ttext", 11, "plain\n\ttext"},
+        {"\x1b]0;title\x07", 10, "\\x1b]0;title\\x07"},
+        {"a\rb\bc\x7f", 6, "a\\x0db\\x08c\\x7f"},
+        {"\0", 1, "\\x00"},
+        {"\xc2\x9b" "31m", 5, "\\x9b31m"},                /* CSI as one character */
+        {"\xc2\xa0\xc3\xa4\xe2\x9c\x93", 7, "\xc2\xa0\xc3\xa4\xe2\x9c\x93"},
+        {"", 0, ""},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        tl_buf b = {0};
+        tl_term_escape(&b, cases[i].text, cases[i].n);
+        tl_buf_add(&b, "", 0);
+        CHECKF(b.n == strlen(cases[i].want) && memcmp(b.p, cases[i].want, b.n) == 0, "case %zu: %s", i, b.p);
+        tl_buf_free(&b);
+    }
+}
+
+static void a_file_gets_the_bytes(void) {
+    FILE *f = tmpfile();
+    tl_term t = tl_term_open(f);
+    char got[16] = "";
+    CHECK(!t.is_terminal);
+    tl_term_write(&t, "\x1b[1m", 4);
+    CHECK(t.mid_line);
+    tl_term_end_line(&t);
+    rewind(f);
+    CHECK(fread(got, 1, sizeof got, f) == 4 && memcmp(got, "\x1b[1m", 4) == 0);
+    fclose(f);
+}
+
+int main(void) {
+    RUN(escapes);
+    RUN(a_file_gets_the_bytes);
+    return tl_test_end();
+}
