@@ -188,7 +188,7 @@ const char *tl_model_chat_template(const tl_model *m);
 typedef struct tl_session tl_session;
 
 /* Types of cached keys and values. Q8_0 (8.5 bits a value) and Q4_0 (4.5 bits) hold 32 values with one scale: an error
- * of at most 1/254 and 1/8 of their largest magnitude. They need heads of a multiple of 32 values. */
+ * of at most 1/254 and 1/8 of their largest magnitude. F16 holds magnitudes up to 65504, larger ones as that. */
 enum { TL_KV_TYPE_F16, TL_KV_TYPE_F32, TL_KV_TYPE_Q8_0, TL_KV_TYPE_Q4_0 };
 
 typedef struct tl_session_options {
@@ -198,6 +198,8 @@ typedef struct tl_session_options {
     int n_threads;           /* 0: as many as are useful (affinity mask, cgroup quota). More are slower; those beyond
                                 four times as many are not started (tl_session_threads tells how many are) */
     int kv_type;             /* TL_KV_TYPE_* */
+    int64_t n_positions;     /* that all sequences together may hold, shared ones counted once, in pages of 64: an eval for
+                                which there is no page left is TL_E_CONTEXT and changes nothing; 0: n_ctx * n_seq */
 } tl_session_options;
 tl_session_options tl_session_options_default(void);
 
@@ -222,8 +224,8 @@ int tl_session_append(tl_session *s, const int32_t *ids, int n, tl_error *err);
 const float *tl_session_logits(const tl_session *s, int i);
 /* Positions a sequence holds. */
 int tl_session_pos(const tl_session *s, int seq);
-/* Forgets positions n and later of a sequence (0: all). */
-void tl_session_truncate(tl_session *s, int seq, int n);
+/* Forgets positions n and later of a sequence (0: all). Returns how many it holds now. */
+int tl_session_truncate(tl_session *s, int seq, int n);
 /* Makes sequence to hold what sequence from holds (what to held before is forgotten). The cache is shared until one of
  * them goes on, so a long common prompt is computed and stored once. */
 int tl_session_fork(tl_session *s, int from, int to, tl_error *err);

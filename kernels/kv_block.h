@@ -15,6 +15,7 @@
 #ifndef TL_KV_BLOCK_H
 #define TL_KV_BLOCK_H
 
+#include <math.h>
 #include <string.h>
 #include "half.h"
 #include "kernels.h"
@@ -29,10 +30,15 @@ typedef struct tl_kv_query {
     int32_t sum;   /* of q */
 } tl_kv_query;
 
+/* As f16, which has no value beyond 65504 but infinity: finite ones become the largest. Infinity and NaN stay. */
+static inline uint16_t tl_kv_f16(float x) {
+    return tl_f32_to_f16(x > 65504.0f && x < INFINITY ? 65504.0f : x < -65504.0f && x > -INFINITY ? -65504.0f : x);
+}
+
 static inline void tl_kv_store_k(void *page, int section, int at, const int8_t *q, float scale, int bits) {
     uint8_t *base = (uint8_t *)page + section * TL_KV_SECTION(bits), *codes = base + TL_KV_CODES + at * 4;
     uint8_t u[32];
-    const uint16_t half = tl_f32_to_f16(scale);
+    const uint16_t half = tl_kv_f16(scale);
     for (int i = 0; i < 32; i++) u[i] = (uint8_t)(q[i] + (bits == 8 ? 128 : 8));
     for (int i = 0; bits == 4 && i < 16; i++) u[i] = (uint8_t)(u[i] | u[i + 16] << 4);
     for (int g = 0; g < bits; g++) memcpy(codes + g * TL_KV_PAGE * 4, u + 4 * g, 4);
@@ -41,7 +47,7 @@ static inline void tl_kv_store_k(void *page, int section, int at, const int8_t *
 
 static inline void tl_kv_store_v(void *page, int section, int at, const int8_t *q, float scale, int bits) {
     uint8_t *base = (uint8_t *)page + section * TL_KV_SECTION(bits), *codes = base + TL_KV_CODES + at * 4 * bits;
-    const uint16_t half = tl_f32_to_f16(scale);
+    const uint16_t half = tl_kv_f16(scale);
     if (bits == 8) memcpy(codes, q, 32);
     else for (int i = 0; i < 16; i++) codes[i] = (uint8_t)((q[i] & 15) | (q[i + 16] & 15) << 4);
     memcpy(base + at * 2, &half, 2);

@@ -155,11 +155,11 @@ static double log_sum_exp_scalar(const float *x, int n) {
 /* ---- attention --------------------------------------------------------------------------------------------------- */
 
 static void put_k_f16_scalar(void *page, const float *k, int hd, int at) {
-    for (int d = 0; d < hd; d++) ((uint16_t *)page)[d * TL_KV_PAGE + at] = tl_f32_to_f16(k[d]);
+    for (int d = 0; d < hd; d++) ((uint16_t *)page)[d * TL_KV_PAGE + at] = tl_kv_f16(k[d]);
 }
 
 static void put_v_f16_scalar(void *page, const float *v, int hd, int at) {
-    for (int d = 0; d < hd; d++) ((uint16_t *)page)[at * hd + d] = tl_f32_to_f16(v[d]);
+    for (int d = 0; d < hd; d++) ((uint16_t *)page)[at * hd + d] = tl_kv_f16(v[d]);
 }
 
 static void put_k_f32_scalar(void *page, const float *k, int hd, int at) {

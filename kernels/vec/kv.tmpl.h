@@ -19,14 +19,21 @@ static void FN(attn_merge)(float *am, float *as, float *aacc, float bm, float bs
 
 static void FN(put_q_f32)(void *dst, const float *q, int hd) { memcpy(dst, q, (size_t)hd * sizeof *q); }
 
+/* f16 has no value beyond 65504 but infinity. Infinity and NaN, which are faults, stay. */
+INLINE vf within_f16(vf x) {
+    const vu over = (vu)(x > set1(65504.0f)) & (vu)(x < set1(INFINITY));
+    const vu under = (vu)(x < set1(-65504.0f)) & (vu)(x > set1(-INFINITY));
+    return (vf)(((vu)x & ~(over | under)) | ((vu)set1(65504.0f) & over) | ((vu)set1(-65504.0f) & under));
+}
+
 static void FN(put_v_f16)(void *page, const float *v, int hd, int at) {
-    for (int d = 0; d < hd; d += W) st_f16((uint16_t *)page + at * hd + d, ld(v + d));
+    for (int d = 0; d < hd; d += W) st_f16((uint16_t *)page + at * hd + d, within_f16(ld(v + d)));
 }
 
 static void FN(put_k_f16)(void *page, const float *k, int hd, int at) {
     for (int d = 0; d < hd; d += W) {
         uint16_t half[W];
-        st_f16(half, ld(k + d));
+        st_f16(half, within_f16(ld(k + d)));
         for (int l = 0; l < W; l++) ((uint16_t *)page)[(d + l) * TL_KV_PAGE + at] = half[l];
     }
 }

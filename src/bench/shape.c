@@ -109,7 +109,7 @@ static int parse_numbers(const char *text, tl_shape *s, tl_error *err) {
     if (!s->kv_heads) s->kv_heads = s->heads;
     if (!s->head_dim) s->head_dim = s->dim / s->heads;
     if (s->heads % s->kv_heads) return tl_fail(err, TL_E_ARGUMENT, "shape: heads is not a multiple of kv");
-    if (s->head_dim % 16) return tl_fail(err, TL_E_ARGUMENT, "shape: head is %d, not a multiple of 16", s->head_dim);
+    if (s->head_dim % 2) return tl_fail(err, TL_E_ARGUMENT, "shape: head is %d, an odd number", s->head_dim);
     if (s->dim % 32 || s->ff % 32) return tl_fail(err, TL_E_ARGUMENT, "shape: dim and ff must be multiples of 32");
     return check_experts(s, err);
 }

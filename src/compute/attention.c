@@ -7,6 +7,7 @@
 #include "compute/compute.h"
 
 #include <math.h>
+#include <string.h>
 
 /* Running softmax states of nq queries, as floats: m [nq], s [nq], acc [nq][head_dim]. */
 typedef struct state { float *m, *s, *acc; } state;
@@ -59,27 +60,29 @@ typedef struct unit {
 } unit;
 
 static unit unit_of(const tl_worker *t, const tl_attention *a, int index) {
-    int n_kv = a->kv->n_heads;
+    int n_kv = a->kv->heads[a->layer];
     const tl_span *span = &a->spans[index / n_kv];
     unit u = {.a = a, .span = span, .head = index % n_kv, .group = a->n_heads / n_kv, .index = index};
     u.nq = span->n * u.group;
     u.end = span->pos + span->n;
     u.begin = a->window && span->pos - a->window + 1 > 0 ? span->pos - a->window + 1 : 0;
-    size_t hd = (size_t)a->head_dim, max_nq = (size_t)TL_ATTN_ROWS * (size_t)u.group;
+    int head_dim = a->kv->head_dim;   /* with padding, as all that is held here */
+    size_t hd = (size_t)head_dim, max_nq = (size_t)TL_ATTN_ROWS * (size_t)u.group;
     float *p = t->attn;
     u.q = p, p += up16(max_nq * hd);
-    u.run = state_at(p, u.nq), p += up16(state_floats((int)max_nq, a->head_dim));
-    u.chunk = state_at(p, u.nq), p += up16(state_floats((int)max_nq, a->head_dim));
+    u.run = state_at(p, u.nq), p += up16(state_floats((int)max_nq, head_dim));
+    u.chunk = state_at(p, u.nq), p += up16(state_floats((int)max_nq, head_dim));
     u.scores = p, p += max_nq * TL_KV_PAGE;
     u.lo = (int32_t *)p, u.hi = (int32_t *)(p + up16(max_nq));
     return u;
 }
 
 static void unit_load_queries(const unit *u) {
-    size_t hd = (size_t)u->a->head_dim, width = (size_t)u->group * hd;
-    for (int i = 0; i < u->span->n; i++) {
-        const float *from = u->a->q + (size_t)(u->span->row + i) * u->a->q_stride + (size_t)u->head * width;
-        for (size_t j = 0; j < width; j += hd) u->a->kv->ops->put_q(u->q + (size_t)i * width + j, from + j, u->a->head_dim);
+    const tl_attention *a = u->a;
+    size_t dim = (size_t)a->kv->dim, hd = (size_t)a->kv->head_dim;
+    for (int i = 0; i < u->nq; i++) {
+        size_t row = (size_t)(u->span->row + i / u->group), head = (size_t)(u->head * u->group + i % u->group);
+        tl_kv_put_q(a->kv, u->q + (size_t)i * hd, a->q + row * a->q_stride + head * dim);
     }
 }
 
@@ -111,7 +114,7 @@ static int chunk_end(const unit *u, int chunk) { return (chunk + 1) * TL_ATTN_CH
 /* State over the visible positions of one chunk. */
 static void unit_walk(const unit *u, int chunk, state st) {
     const tl_attention *a = u->a;
-    state_clear(st, u->nq, a->head_dim);
+    state_clear(st, u->nq, a->kv->head_dim);
     int from = chunk_begin(u, chunk), end = chunk_end(u, chunk);
     for (int page = from / TL_KV_PAGE; page * TL_KV_PAGE < end; page++) {
         int base = page * TL_KV_PAGE;
@@ -121,7 +124,7 @@ static void unit_walk(const unit *u, int chunk, state st) {
             u->hi[i] = hi < TL_KV_PAGE ? hi : TL_KV_PAGE;
         }
         uint8_t *kp = tl_kv_k(a->kv, a->layer, u->span->seq, u->head, page);
-        tl_attn_args args = {.q = u->q, .nq = u->nq, .hd = a->head_dim, .k = kp, .v = tl_kv_v(a->kv, kp),
+        tl_attn_args args = {.q = u->q, .nq = u->nq, .hd = a->kv->head_dim, .k = kp, .v = tl_kv_v(a->kv, kp),
                              .lo = u->lo, .hi = u->hi, .m = st.m, .s = st.s, .acc = st.acc, .softcap = a->softcap, .scratch = u->scores};
         look_ahead(u, page, args.ahead);
         a->kv->ops->attn(&args);
@@ -131,12 +134,17 @@ static void unit_walk(const unit *u, int chunk, state st) {
 /* A sink is a position of its own, merged last. */
 static void unit_finish(const tl_kernels *k, const unit *u, state st) {
     static const float nothing[TL_HD_MAX];
-    const float *sinks = u->a->sinks ? u->a->sinks + u->head * u->group : NULL;
-    size_t hd = (size_t)u->a->head_dim, width = (size_t)u->group * hd;
+    float room[TL_HD_MAX];
+    const tl_attention *a = u->a;
+    const float *sinks = a->sinks ? a->sinks + u->head * u->group : NULL;
+    int head_dim = a->kv->head_dim;
+    size_t hd = (size_t)head_dim, dim = (size_t)a->kv->dim, width = (size_t)u->group * dim;
     for (int i = 0; i < u->nq; i++) {
-        if (sinks) k->attn_merge(&st.m[i], &st.s[i], st.acc + (size_t)i * hd, sinks[i % u->group], 1, nothing, u->a->head_dim);
-        float *out = u->a->out + (size_t)(u->span->row + i / u->group) * u->a->out_stride + (size_t)u->head * width;
-        k->attn_finish(out + (size_t)(i % u->group) * hd, st.acc + (size_t)i * hd, st.s[i], u->a->head_dim);
+        if (sinks) k->attn_merge(&st.m[i], &st.s[i], st.acc + (size_t)i * hd, sinks[i % u->group], 1, nothing, head_dim);
+        float *out = a->out + (size_t)(u->span->row + i / u->group) * a->out_stride + (size_t)u->head * width;
+        float *to = out + (size_t)(i % u->group) * dim, *all = dim == hd ? to : room;
+        k->attn_finish(all, st.acc + (size_t)i * hd, st.s[i], head_dim);
+        if (all != to) memcpy(to, all, dim * sizeof *to);
     }
 }
 
@@ -159,7 +167,7 @@ static void run_whole(tl_worker *t, const tl_attention *a, int units) {
         unit_walk(&u, first, u.run);
         for (int c = first + 1; c < chunks_of(u.end); c++) {
             unit_walk(&u, c, u.chunk);
-            state_merge(t->k, u.run, u.chunk, u.nq, a->head_dim);
+            state_merge(t->k, u.run, u.chunk, u.nq, a->kv->head_dim);
         }
         unit_finish(t->k, &u, u.run);
     }
@@ -167,7 +175,7 @@ static void run_whole(tl_worker *t, const tl_attention *a, int units) {
 
 /* The state of chunk c of a unit. */
 static state partial_of(const unit *u, int c) {
-    size_t size = up16(state_floats(TL_ATTN_ROWS * u->group, u->a->head_dim));
+    size_t size = up16(state_floats(TL_ATTN_ROWS * u->group, u->a->kv->head_dim));
     return state_at(u->a->partial + ((size_t)u->index * (size_t)chunks_of(u->a->kv->n_ctx) + (size_t)c) * size, u->nq);
 }
 
@@ -202,13 +210,13 @@ static void run_split(tl_worker *t, const tl_attention *a, int units) {
         int first = u.begin / TL_ATTN_CHUNK;
         state run = partial_of(&u, first);
         for (int c = first + 1; c < chunks_of(u.end); c++)
-            state_merge(t->k, run, partial_of(&u, c), u.nq, a->head_dim);
+            state_merge(t->k, run, partial_of(&u, c), u.nq, a->kv->head_dim);
         unit_finish(t->k, &u, run);
     }
 }
 
 void tl_attention_run(tl_worker *t, const tl_attention *a) {
-    int units = a->n_spans * a->kv->n_heads, longest = 0;
+    int units = a->n_spans * a->kv->heads[a->layer], longest = 0;
     for (int i = 0; i < a->n_spans; i++) {
         int end = a->spans[i].pos + a->spans[i].n;
         if (end > longest) longest = end;

@@ -75,6 +75,18 @@ static void fill_frequencies(struct tl_session *s) {
             s->inv_freq[(size_t)r * (size_t)half + (size_t)i] = tl_rope_frequency(&hp->rope[r], hp->n_rot, i, s->kv.n_ctx);
 }
 
+static int init_kv(struct tl_session *s, const tl_session_options *o, int n_seq, int n_ctx, tl_error *err) {
+    const struct tl_model *m = s->m;
+    int *heads = tl_alloc_n((size_t)m->n_slots + 1, sizeof *heads, "KV slots", err);
+    if (!heads) return TL_E_MEMORY;
+    for (int i = 0; i < m->n_blocks; i++)
+        if (m->blocks[i].slot >= 0) heads[m->blocks[i].slot] = tl_block_kinds[m->blocks[i].kind]->kv_heads(m, &m->blocks[i]);
+    tl_kv_shape shape = {heads, m->n_slots, m->hp.head_dim, n_seq, n_ctx, o->n_positions};
+    int rc = tl_kv_init(&s->kv, &m->k.kv[o->kv_type], &shape, err);
+    tl_free(heads);
+    return rc;
+}
+
 static int init(struct tl_session *s, const tl_model *m, const tl_session_options *o, tl_error *err) {
     static const char range[] = "session option %s is %d, allowed are 1 to %d (0: default)";
     s->m = m;
@@ -89,17 +101,14 @@ static int init(struct tl_session *s, const tl_model *m, const tl_session_option
         return tl_fail(err, TL_E_ARGUMENT, "session option n_ctx is %d, this model knows %d positions", n_ctx, m->hp.n_positions);
     if (n_seq < 1 || n_seq > 1 << 16) return tl_fail(err, TL_E_ARGUMENT, range, "n_seq", n_seq, 1 << 16);
     if (n_batch < 1 || n_batch > 1 << 16) return tl_fail(err, TL_E_ARGUMENT, range, "n_batch", n_batch, 1 << 16);
+    if (o->n_positions < 0) return tl_fail(err, TL_E_ARGUMENT, "session option n_positions is %lld", (long long)o->n_positions);
     if (o->kv_type < 0 || o->kv_type >= TL_N_KV) return tl_fail(err, TL_E_ARGUMENT, "session option kv_type is %d, unknown", o->kv_type);
     int64_t all = (int64_t)n_ctx * n_seq;
     s->run.n_batch = all < n_batch ? (int)all : n_batch;
     if (!(s->pool = tl_pool_new(tl_threads_for(o->n_threads), err))) return TL_E_MEMORY;
     s->workers = tl_alloc_n((size_t)tl_pool_size(s->pool), sizeof *s->workers, "threads", err);
     if (!s->workers) return TL_E_MEMORY;
-    const tl_kv_ops *ops = &m->k.kv[o->kv_type];
-    if (m->hp.head_dim % ops->elems)
-        return tl_fail(err, TL_E_ARGUMENT, "a KV cache of %s needs heads of a multiple of %d values, this model's have %d: "
-                       "use f16", ops->name, ops->elems, m->hp.head_dim);
-    int rc = tl_kv_init(&s->kv, ops, m->n_slots, m->hp.n_kv_heads, m->hp.head_dim, n_seq, n_ctx, err);
+    int rc = init_kv(s, o, n_seq, n_ctx, err);
     if (rc) return rc;
     layout l = {0};
     lay_out(s, &l);
@@ -160,6 +169,15 @@ static int check_batch(struct tl_session *s, const tl_batch *b, int *n_want, tl_
     return TL_OK;
 }
 
+/* Pages for all rows of the batch, whose positions check_batch has put into next_pos; nothing changes on failure. */
+static int reserve(struct tl_session *s, tl_error *err) {
+    int rc = TL_OK;
+    for (int i = 0; i < s->kv.n_seq && rc == TL_OK; i++)
+        if (s->next_pos[i] > s->kv.n_pos[i]) rc = tl_kv_reserve(&s->kv, i, s->next_pos[i], err);
+    for (int i = 0; i < s->kv.n_seq && rc != TL_OK; i++) tl_kv_trim(&s->kv, i);
+    return rc;
+}
+
 /* Rows of one sequence side by side become spans of at most TL_ATTN_ROWS. */
 static void add_span(tl_run *r, int row) {
     tl_span *last = r->n_spans ? &r->spans[r->n_spans - 1] : NULL;
@@ -178,7 +196,6 @@ static void load_slice(struct tl_session *s, const tl_batch *b, int at, int n) {
         r->token[i] = b->token[at + i];
         r->seq[i] = seq;
         r->pos[i] = s->kv.n_pos[seq];
-        tl_kv_reserve(&s->kv, seq, r->pos[i] + 1);
         s->kv.n_pos[seq]++;
         if (b->want ? b->want[at + i] != 0 : at + i == b->n - 1) s->want[s->n_want++] = i;
         add_span(r, i);
@@ -191,6 +208,7 @@ static int run_slice(struct tl_session *s, const tl_batch *b, int at, int n, tl_
     if (rc) {
         atomic_store(&s->cancelled, 0);
         for (int i = n - 1; i >= 0; i--) tl_kv_truncate(&s->kv, s->run.seq[i], s->run.pos[i]);
+        for (int i = 0; i < s->kv.n_seq; i++) tl_kv_trim(&s->kv, i);   /* what later slices would have filled */
         return tl_fail(err, rc, "cancelled");
     }
     s->n_logits += s->n_want;
@@ -207,6 +225,7 @@ int tl_session_eval(tl_session *s, const tl_batch *b, tl_error *err) {
         s->logits = p;
         s->logits_cap = n_want;
     }
+    if ((rc = reserve(s, err))) return rc;
     s->n_logits = 0;
     for (int at = 0; at < b->n && !rc; at += s->run.n_batch)
         rc = run_slice(s, b, at, b->n - at < s->run.n_batch ? b->n - at : s->run.n_batch, err);
@@ -223,8 +242,8 @@ const float *tl_session_logits(const tl_session *s, int i) {
 
 int tl_session_pos(const tl_session *s, int seq) { return s && seq >= 0 && seq < s->kv.n_seq ? s->kv.n_pos[seq] : 0; }
 
-void tl_session_truncate(tl_session *s, int seq, int n) {
-    if (s && seq >= 0 && seq < s->kv.n_seq) tl_kv_truncate(&s->kv, seq, n > 0 ? n : 0);
+int tl_session_truncate(tl_session *s, int seq, int n) {
+    return s && seq >= 0 && seq < s->kv.n_seq ? tl_kv_truncate(&s->kv, seq, n > 0 ? n : 0) : 0;
 }
 
 int tl_session_fork(tl_session *s, int from, int to, tl_error *err) {

@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * kv.h: owns every cached key and value. The cache of a sequence is a list of pages of TL_KV_PAGE positions that start
- * at multiples of TL_KV_PAGE; a page holds all layers and kv heads of its positions. Memory is reserved for n_seq full
- * sequences at creation and becomes resident only as positions are written. Sequences may share pages (tl_kv_fork); a
- * shared page is copied by the first one that writes to it. The form of a page: kernels.h. */
+ * kv.h: owns every cached key and value, and alone writes them. The cache of a sequence is a list of pages of TL_KV_PAGE
+ * positions that start at multiples of TL_KV_PAGE; a page holds all slots and heads of its positions. A slot is what one
+ * block of the model caches; slots may have different numbers of heads, and blocks may share one. Sequences share pages
+ * (tl_kv_fork); a shared page is copied by the first one that writes to it. All sequences take their pages from one
+ * budget. Memory is reserved at creation and becomes resident only as positions are written.
+ *
+ * Heads of any size are held, padded with zeros to a multiple of 16 values and of the type's block; the form of a page:
+ * kernels.h. Finite values beyond what the type can hold are held as its largest (f16: 65504); infinity and NaN stay. */
 #ifndef TL_KV_H
 #define TL_KV_H
 
@@ -12,11 +16,14 @@
 
 typedef struct tl_kv {
     const tl_kv_ops *ops;
-    int n_layers, n_heads, head_dim, n_seq, n_ctx;
+    int n_slots, n_seq, n_ctx;
+    int dim, head_dim;    /* values of a head; with the padding */
     int pages_per_seq;
-    size_t head_bytes;    /* of one page, layer and head: K, then V */
+    size_t head_bytes;    /* of one page, slot and head: K, then V */
     size_t bytes;         /* of mem */
-    uint8_t *mem;         /* [n_layers][page][n_heads][head_bytes] */
+    uint8_t *mem;         /* [slot][page][heads of the slot][head_bytes] */
+    int *heads;           /* [n_slots] */
+    size_t *first;        /* [n_slots + 1]: heads of the slots before */
     int32_t *table;       /* [n_seq][pages_per_seq]: page number, -1: none yet */
     int32_t *refs;        /* [n_pages]: sequences that hold a page */
     int32_t *free_pages;  /* [n_free]: stack */
@@ -24,20 +31,38 @@ typedef struct tl_kv {
     int *n_pos;           /* [n_seq]: positions held */
 } tl_kv;
 
-int tl_kv_init(tl_kv *kv, const tl_kv_ops *ops, int n_layers, int n_heads, int head_dim, int n_seq, int n_ctx, tl_error *err);
+/* What a cache is for. */
+typedef struct tl_kv_shape {
+    const int *heads;     /* [n_slots] */
+    int n_slots, dim, n_seq, n_ctx;
+    int64_t n_positions;  /* that all sequences together may hold, in whole pages; 0: n_seq * n_ctx */
+} tl_kv_shape;
+
+/* Values of a head as they are held by any type: the most that padding makes of dim. */
+static inline int tl_kv_padded(int dim) { return (dim + 31) / 32 * 32; }
+
+int tl_kv_init(tl_kv *kv, const tl_kv_ops *ops, const tl_kv_shape *shape, tl_error *err);
 void tl_kv_done(tl_kv *kv);
-/* Makes positions n_pos[seq] to end-1 (at most n_ctx) writable: pages exist and are the sequence's own. Always
- * succeeds: there are as many pages as all page tables together have entries. */
-void tl_kv_reserve(tl_kv *kv, int seq, int end);
-/* Forgets positions n and later; pages that become empty are free again. */
-void tl_kv_truncate(tl_kv *kv, int seq, int n);
+/* Makes positions n_pos[seq] to end-1 (at most n_ctx) writable: pages exist and are the sequence's own. TL_E_CONTEXT if
+ * the budget has too few free pages: what was taken stays taken until tl_kv_trim. */
+int tl_kv_reserve(tl_kv *kv, int seq, int end, tl_error *err);
+/* Gives back pages behind n_pos[seq]. */
+void tl_kv_trim(tl_kv *kv, int seq);
+/* Forgets positions n and later; pages that become empty are free again. Returns how many positions are held now. */
+int tl_kv_truncate(tl_kv *kv, int seq, int n);
 /* Makes sequence to hold what from holds, by sharing its pages. */
 void tl_kv_fork(tl_kv *kv, int from, int to);
 
+/* Writes a head's K or V [dim] of a position that is reserved. */
+void tl_kv_put_k(const tl_kv *kv, int slot, int seq, int head, int pos, const float *k);
+void tl_kv_put_v(const tl_kv *kv, int slot, int seq, int head, int pos, const float *v);
+/* A query [dim] in the form that the type's pages are met with, head_dim floats at dst. */
+void tl_kv_put_q(const tl_kv *kv, float *dst, const float *q);
+
 /* K of page number i of a sequence; V follows it (tl_kv_v). */
-static inline uint8_t *tl_kv_k(const tl_kv *kv, int layer, int seq, int head, int i) {
+static inline uint8_t *tl_kv_k(const tl_kv *kv, int slot, int seq, int head, int i) {
     size_t page = (size_t)kv->table[(size_t)seq * (size_t)kv->pages_per_seq + (size_t)i];
-    return kv->mem + (((size_t)layer * (size_t)kv->n_pages + page) * (size_t)kv->n_heads + (size_t)head) * kv->head_bytes;
+    return kv->mem + (kv->first[slot] * (size_t)kv->n_pages + page * (size_t)kv->heads[slot] + (size_t)head) * kv->head_bytes;
 }
 static inline uint8_t *tl_kv_v(const tl_kv *kv, uint8_t *k) { return k + kv->head_bytes / 2; }
 

@@ -180,8 +180,6 @@ static void load_heads(const reader *r, tl_hparams *hp) {
         const tl_layer_hparams *l = &hp->layers[i];
         if (l->n_heads % l->n_kv_heads)
             tl_fault(r->f, "%s.attention.head_count %d is not a multiple of head_count_kv %d", arch, l->n_heads, l->n_kv_heads);
-        if (l->n_kv_heads != hp->n_kv_heads)
-            tl_unsupported(r->f, "%s.attention.head_count_kv differs between layers, which is not supported yet", arch);
     }
     int64_t head = read_int(r, "attention.key_length", 1, TL_HD_MAX, 0, 0);
     int derived = head == 0;
@@ -193,9 +191,9 @@ static void load_heads(const reader *r, tl_hparams *hp) {
     if (r->f->n == faults && head != v_head)
         tl_unsupported(r->f, "%s.attention.key_length %d and value_length %d differ, which is not supported yet", arch,
                        (int)head, (int)v_head);
-    if (r->f->n == faults && (head % 16 || head > TL_HD_MAX || head < 16))
-        tl_fault(r->f, "%s.attention.key_length%s is %d: supported are multiples of 16 up to %d", arch,
-                 derived ? " (embedding_length / head_count)" : "", (int)head, TL_HD_MAX);
+    if (r->f->n == faults && (head > TL_HD_MAX || head < 1))
+        tl_fault(r->f, "%s.attention.key_length%s is %d: supported are 1 to %d", arch, derived ? " (embedding_length / head_count)" : "",
+                 (int)head, TL_HD_MAX);
     if (r->f->n > faults) return;
     hp->n_rot = (int)read_int(r, "rope.dimension_count", 2, head, 0, head);
     if (hp->n_rot % 2) tl_fault(r->f, "%s.rope.dimension_count is %d, it must be even", arch, hp->n_rot);

@@ -11,6 +11,7 @@ enum { SEQS = 3, CTX = 768, LAYERS = 2, LAYER = 1, HEADS = 2, GROUP = 2, MAX_PLA
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static tl_kv kv;
+static const int heads[LAYERS] = {HEADS, HEADS};
 static int now, walked[MAX_PLACES], asked[MAX_PLACES][TL_KV_STREAMS];   /* when last; 0: never */
 
 /* Number of the (layer, page, head) that p points into; *part: which quarter of it. -1: of none that is held. */
@@ -43,7 +44,7 @@ typedef struct job { tl_attention a; tl_kernels k; tl_pool *pool; } job;
 static void run(void *arg, int thread, int n_threads) {
     job *j = arg;
     tl_worker t = {.pool = j->pool, .k = &j->k, .thread = thread, .n_threads = n_threads};
-    t.attn = calloc(tl_attention_scratch(GROUP, j->a.head_dim), sizeof *t.attn);
+    t.attn = calloc(tl_attention_scratch(GROUP, kv.head_dim), sizeof *t.attn);
     tl_attention_run(&t, &j->a);
     free(t.attn);
 }
@@ -53,15 +54,15 @@ static void walk(const tl_span *spans, int n_spans, int n, int head_dim, int win
     static float q[32 * HEADS * GROUP * 64], out[32 * HEADS * GROUP * 64];
     const tl_kv_ops ops = {.name = "f16", .elems = 1, .bytes = 2, .put_q = put_q, .attn = note};
     tl_error err = {0};
-    job j = {.a = {.kv = &kv, .layer = LAYER, .n_heads = HEADS * GROUP, .head_dim = head_dim, .window = window,
+    job j = {.a = {.kv = &kv, .layer = LAYER, .n_heads = HEADS * GROUP, .window = window,
                    .spans = spans, .n_spans = n_spans, .q = q, .out = out}};
     j.a.q_stride = j.a.out_stride = (size_t)(HEADS * GROUP * head_dim);
     tl_kernels_init(&j.k, 0);
     j.pool = tl_pool_new(threads, &err);
-    CHECK(tl_kv_init(&kv, &ops, LAYERS, HEADS, head_dim, SEQS, CTX, &err) == TL_OK);
+    CHECK(tl_kv_init(&kv, &ops, &(tl_kv_shape){heads, LAYERS, head_dim, SEQS, CTX, 0}, &err) == TL_OK);
     for (int seq = 0; seq < SEQS; seq++) {
         if (seq == 1) tl_kv_fork(&kv, 0, 1), tl_kv_truncate(&kv, 1, 448);
-        tl_kv_reserve(&kv, seq, n);
+        CHECK(tl_kv_reserve(&kv, seq, n, &err) == TL_OK);
         kv.n_pos[seq] = n;
     }
     j.a.partial = calloc(tl_attention_partial(threads, GROUP, head_dim, CTX), sizeof *j.a.partial);
@@ -112,12 +113,12 @@ static void sinks_take_their_part(void) {
     for (int d = 0; d < HD; d++) ones[d] = 1;
     for (int threads = 1; threads <= 5; threads += 4) {
         tl_error err = {0};
-        job j = {.a = {.kv = &kv, .n_heads = HEADS * GROUP, .head_dim = HD, .spans = &span, .n_spans = 1, .q = q, .out = out,
+        job j = {.a = {.kv = &kv, .n_heads = HEADS * GROUP, .spans = &span, .n_spans = 1, .q = q, .out = out,
                        .q_stride = HEADS * GROUP * HD, .out_stride = HEADS * GROUP * HD, .sinks = sinks}};
         tl_kernels_init(&j.k, 0);
         j.pool = tl_pool_new(threads, &err);
-        CHECK(j.pool && tl_kv_init(&kv, &j.k.kv[TL_KV_F32], 1, HEADS, HD, 1, CTX, &err) == TL_OK);
-        tl_kv_reserve(&kv, 0, N);
+        CHECK(j.pool && tl_kv_init(&kv, &j.k.kv[TL_KV_F32], &(tl_kv_shape){heads, 1, HD, 1, CTX, 0}, &err) == TL_OK);
+        CHECK(tl_kv_reserve(&kv, 0, N, &err) == TL_OK);
         for (int i = 0; i < N * HEADS; i++) {
             uint8_t *k = tl_kv_k(&kv, 0, 0, i % HEADS, i / HEADS / TL_KV_PAGE);
             kv.ops->put_k(k, zeros, HD, i / HEADS % TL_KV_PAGE);

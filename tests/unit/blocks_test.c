@@ -6,8 +6,9 @@
 #include <math.h>
 #include "engine/session.h"
 
-enum { LAYERS = 3, D = 32, HD = 16, KV = 2, VOCAB = 24, N = 6, EXPERTS = 3, USED = 2, FF_EXPERT = 40, FF_SHARED = 24 };
-static const int heads[LAYERS] = {2, 4, 2}, ff[LAYERS] = {48, 64, 80};
+enum { LAYERS = 3, D = 32, HD_MAX = 104, VOCAB = 24, N = 6, EXPERTS = 3, USED = 2, FF_EXPERT = 40, FF_SHARED = 24 };
+static const int heads[LAYERS] = {2, 4, 2}, kvs[LAYERS] = {2, 1, 1}, ff[LAYERS] = {48, 64, 80};
+static int hd = 16;   /* values of a head */
 static const int32_t ids[N] = {3, 17, 9, 0, 23, 3};
 
 /* ---- a file of a made-up architecture ---- */
@@ -46,8 +47,8 @@ static void put_keys(tl_gguf_writer *w, int experts) {
     tl_gguf_put_u32(w, "made-up.embedding_length", D);
     put_ints(w, "made-up.feed_forward_length", ff);
     put_ints(w, "made-up.attention.head_count", heads);
-    tl_gguf_put_u32(w, "made-up.attention.head_count_kv", KV);
-    tl_gguf_put_u32(w, "made-up.attention.key_length", HD);
+    put_ints(w, "made-up.attention.head_count_kv", kvs);
+    tl_gguf_put_u32(w, "made-up.attention.key_length", (uint32_t)hd);
     tl_gguf_put_f32(w, "made-up.attention.layer_norm_epsilon", 1e-5f);
     tl_gguf_put_f32(w, "made-up.attention.layer_norm_rms_epsilon", 1e-5f);
     if (experts) {
@@ -71,13 +72,13 @@ static int write_file(const tl_arch *arch, int experts, const char *path, tl_err
     maker k = {.w = tl_gguf_writer_new(err), .pool = pool, .state = 1};
     if (!k.w) return err->code;
     put_keys(k.w, experts);
-    m.hp = (tl_hparams){.n_layers = LAYERS, .n_embd = D, .n_heads = 2, .n_kv_heads = KV, .head_dim = HD, .n_ff = 48,
+    m.hp = (tl_hparams){.n_layers = LAYERS, .n_embd = D, .n_heads = 2, .n_kv_heads = 2, .head_dim = hd, .n_ff = 48,
                         .n_vocab = VOCAB, .parallel = arch->parallel, .n_experts = experts ? EXPERTS : 0,
                         .n_experts_used = USED, .n_ff_expert = FF_EXPERT, .n_ff_shared = experts ? FF_SHARED : 0};
     int rc = tl_hparams_set_layers(&m.hp, err);
     for (int i = 0; rc == TL_OK && i < LAYERS; i++) {
         tl_layer_hparams *l = &m.hp.layers[i];
-        l->n_heads = heads[i], l->n_ff = ff[i], l->ffn = has_experts(experts, i) ? TL_BLOCK_EXPERTS : TL_BLOCK_FFN;
+        l->n_heads = heads[i], l->n_kv_heads = kvs[i], l->n_ff = ff[i], l->ffn = has_experts(experts, i) ? TL_BLOCK_EXPERTS : TL_BLOCK_FFN;
     }
     if (rc == TL_OK) rc = tl_blocks_build(&m, err);
     if (rc == TL_OK) tl_model_tensors(&m, &(tl_visitor){write_tensor, &k});
@@ -88,10 +89,10 @@ static int write_file(const tl_arch *arch, int experts, const char *path, tl_err
     return rc;
 }
 
-static struct tl_model *open_file(const tl_arch *arch, const char *path, tl_error *err) {
+static struct tl_model *open_file(const tl_arch *arch, int level, const char *path, tl_error *err) {
     struct tl_model *m = tl_alloc_n(1, sizeof *m, "model", err);
     tl_faults f = {0};
-    tl_kernels_init(&m->k, 0);
+    tl_kernels_init(&m->k, level);
     m->arch = arch;
     m->gguf = tl_gguf_open(path, 0, err);
     m->tok = m->gguf ? tl_load_tokenizer(m->gguf, err) : NULL;
@@ -150,40 +151,40 @@ static void norm(const plain *p, int layer, const char *name, const char *other,
 }
 
 static void rotate(double *x, int pos) {
-    for (int i = 0; i < HD / 2; i++) {
-        double angle = pos * pow(10000, -2.0 * i / HD), a = x[i], b = x[i + HD / 2];
+    for (int i = 0; i < hd / 2; i++) {
+        double angle = pos * pow(10000, -2.0 * i / hd), a = x[i], b = x[i + hd / 2];
         x[i] = a * cos(angle) - b * sin(angle);
-        x[i + HD / 2] = a * sin(angle) + b * cos(angle);
+        x[i + hd / 2] = a * sin(angle) + b * cos(angle);
     }
 }
 
 static void attention(const plain *p, int layer, double x[N][D], double y[N][D]) {
-    static double q[N][4 * HD], k[N][KV * HD], v[N][KV * HD];
-    int H = heads[layer];
+    static double q[N][4 * HD_MAX], k[N][2 * HD_MAX], v[N][2 * HD_MAX];
+    int H = heads[layer], KV = kvs[layer];
     for (int t = 0; t < N; t++) {
-        product(p, layer, "attn_q", 0, H * HD, D, x[t], q[t]);
-        product(p, layer, "attn_k", 0, KV * HD, D, x[t], k[t]);
-        product(p, layer, "attn_v", 0, KV * HD, D, x[t], v[t]);
+        product(p, layer, "attn_q", 0, H * hd, D, x[t], q[t]);
+        product(p, layer, "attn_k", 0, KV * hd, D, x[t], k[t]);
+        product(p, layer, "attn_v", 0, KV * hd, D, x[t], v[t]);
         for (int h = 0; h < H + KV; h++) {
-            double *head = h < H ? q[t] + h * HD : k[t] + (h - H) * HD;
-            if (p->arch->qk_norm) rms(head, head, get(p, layer, h < H ? "attn_q_norm.weight" : "attn_k_norm.weight"), HD);
+            double *head = h < H ? q[t] + h * hd : k[t] + (h - H) * hd;
+            if (p->arch->qk_norm) rms(head, head, get(p, layer, h < H ? "attn_q_norm.weight" : "attn_k_norm.weight"), hd);
             rotate(head, t);
         }
     }
     for (int t = 0; t < N; t++) {
-        double out[4 * HD] = {0};
+        double out[4 * HD_MAX] = {0};
         for (int h = 0; h < H; h++) {
             int kv = h / (H / KV);
             double e[N], sum = 0;
             for (int s = 0; s <= t; s++) {
                 double dot = 0;
-                for (int i = 0; i < HD; i++) dot += q[t][h * HD + i] * k[s][kv * HD + i];
-                sum += e[s] = exp(dot / sqrt(HD));
+                for (int i = 0; i < hd; i++) dot += q[t][h * hd + i] * k[s][kv * hd + i];
+                sum += e[s] = exp(dot / sqrt(hd));
             }
             for (int s = 0; s <= t; s++)
-                for (int i = 0; i < HD; i++) out[h * HD + i] += e[s] / sum * v[s][kv * HD + i];
+                for (int i = 0; i < hd; i++) out[h * hd + i] += e[s] / sum * v[s][kv * hd + i];
         }
-        product(p, layer, "attn_output", 0, D, H * HD, out, y[t]);
+        product(p, layer, "attn_output", 0, D, H * hd, out, y[t]);
     }
 }
 
@@ -254,19 +255,20 @@ static void evaluate(const plain *p, double logits[N][VOCAB]) {
 
 /* ---- comparison ---- */
 
-static void compare(const tl_arch *arch, int experts) {
-    char path[] = "/tmp/tl_blocks_XXXXXX", what[120];
+/* bound: of the difference, relative to the largest logit. */
+static void compare(const tl_arch *arch, int experts, int level, int kv_type, double bound) {
+    char path[] = "/tmp/tl_blocks_XXXXXX", what[240];
     tl_error err = {0};
     FILE *f = fdopen(mkstemp(path), "wb");
     if (f) fclose(f);
-    snprintf(what, sizeof what, "pre %d one %d post %d parallel %d layer norm %d qk norm %d bias %d ffn %d experts %d", !arch->no_pre_norms,
+    snprintf(what, sizeof what, "heads of %d, level %d, cache %d, pre %d one %d post %d parallel %d layer norm %d qk norm %d bias %d ffn %d experts %d", hd, level, kv_type, !arch->no_pre_norms,
              (arch->usual & TL_USUAL_ONE_NORM) != 0, arch->post_norms, arch->parallel, arch->layer_norm, arch->qk_norm,
              arch->bias, arch->ffn, experts);
     int rc = write_file(arch, experts, path, &err);
-    struct tl_model *m = rc == TL_OK ? open_file(arch, path, &err) : NULL;
+    struct tl_model *m = rc == TL_OK ? open_file(arch, level, path, &err) : NULL;
     CHECKF(m, "%s: %s", what, err.text);
     for (int threads = 1; m && threads <= 3; threads++) {
-        tl_session_options o = {.n_ctx = 16, .n_threads = threads, .kv_type = TL_KV_TYPE_F32, .n_batch = threads == 2 ? 2 : 0};
+        tl_session_options o = {.n_ctx = 16, .n_threads = threads, .kv_type = kv_type, .n_batch = threads == 2 ? 2 : 0};
         tl_session *s = tl_session_new(m, &o, &err);
         uint8_t want[N] = {1, 1, 1, 1, 1, 1};
         double logits[N][VOCAB], worst = 0, size = 0;
@@ -278,7 +280,7 @@ static void compare(const tl_arch *arch, int experts) {
                 worst = fmax(worst, fabs((double)tl_session_logits(s, t)[i] - logits[t][i]));
                 size = fmax(size, fabs(logits[t][i]));
             }
-        CHECKF(worst <= 2e-5 * (1 + size), "%s, %d threads: differs by %g of %g", what, threads, worst, size);
+        CHECKF(worst <= bound * (1 + size), "%s, %d threads: differs by %g of %g", what, threads, worst, size);
         tl_session_free(s);
     }
     tl_model_free(m);
@@ -291,7 +293,7 @@ static void every_combination(void) {
             tl_arch arch = {.name = "made-up", .rope_kind = TL_ROPE_NEOX, .keys = TL_KEY_EXPERTS, .no_pre_norms = bits & 1,
                             .post_norms = bits >> 1 & 1, .parallel = bits >> 2 & 1, .layer_norm = bits >> 3 & 1,
                             .qk_norm = bits >> 4 & 1 ? TL_QK_NORM_HEAD : 0, .usual = bits >> 5 & 1 ? TL_USUAL_ONE_NORM : 0};
-            compare(&arch, experts);
+            compare(&arch, experts, 0, TL_KV_TYPE_F32, 2e-5);
         }
 }
 
@@ -301,12 +303,27 @@ static void every_feed_forward(void) {
         for (int bias = 0; bias <= TL_BIAS_ALL; bias += TL_BIAS_ALL)
             for (int experts = 0; experts < 3; experts++) {
                 tl_arch arch = {.name = "made-up", .rope_kind = TL_ROPE_NEOX, .keys = TL_KEY_EXPERTS, .ffn = ffn, .bias = bias};
-                compare(&arch, experts);
+                compare(&arch, experts, 0, TL_KV_TYPE_F32, 2e-5);
             }
+}
+
+/* Heads of any size, at every level, in every type of cache. */
+static void every_head_size(void) {
+    static const int sizes[] = {2, 10, 20, 36, 40, 48, 72, 80, 90, 100};
+    static const double bounds[TL_N_KV] = {[TL_KV_F16] = 4e-3, [TL_KV_F32] = 2e-5, [TL_KV_Q8_0] = 6e-2, [TL_KV_Q4_0] = 0.8};
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
+        for (int level = 0; level <= tl_level_best(); level++)
+            for (int type = 0; type < TL_N_KV; type++) {
+                tl_arch arch = {.name = "made-up", .rope_kind = TL_ROPE_NEOX, .qk_norm = TL_QK_NORM_HEAD};
+                hd = sizes[i];
+                compare(&arch, 0, level, type, bounds[type]);
+            }
+    hd = 16;
 }
 
 int main(void) {
     RUN(every_combination);
     RUN(every_feed_forward);
+    RUN(every_head_size);
     return tl_test_end();
 }

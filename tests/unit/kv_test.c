@@ -52,9 +52,8 @@ static void put(tl_kv *kv, int seq, int pos) {
     for (int l = 0; l < LAYERS; l++)
         for (int h = 0; h < HEADS; h++) {
             for (int i = 0; i < HD; i++) { k[i] = value(l, writer[seq][pos], pos, h, i); v[i] = -k[i]; }
-            uint8_t *page = tl_kv_k(kv, l, seq, h, pos / TL_KV_PAGE);
-            kv->ops->put_k(page, k, HD, pos % TL_KV_PAGE);
-            kv->ops->put_v(tl_kv_v(kv, page), v, HD, pos % TL_KV_PAGE);
+            tl_kv_put_k(kv, l, seq, h, pos, k);
+            tl_kv_put_v(kv, l, seq, h, pos, v);
         }
 }
 
@@ -75,6 +74,9 @@ static void check_all(const tl_kv *kv, const int *n, int type) {
                 }
 }
 
+static const int heads[LAYERS] = {HEADS, HEADS};
+static const tl_kv_shape shape = {heads, LAYERS, HD, SEQS, CTX, 0};
+
 static void random_operations(void) {
     for (int level = 0; level <= tl_level_best(); level++)
         for (int type = 0; type < TL_N_KV; type++) {
@@ -82,7 +84,7 @@ static void random_operations(void) {
             tl_kernels_init(&k, level);
             tl_kv kv;
             tl_error err = {0};
-            CHECKF(!tl_kv_init(&kv, &k.kv[type], LAYERS, HEADS, HD, SEQS, CTX, &err), "%s", err.text);
+            CHECKF(!tl_kv_init(&kv, &k.kv[type], &shape, &err), "%s", err.text);
             int n[SEQS] = {0}, who = 0, total = SEQS * ((CTX + TL_KV_PAGE - 1) / TL_KV_PAGE);
             for (int op = 0; op < 90; op++) {
                 int s = (int)(next() >> 8) % SEQS;
@@ -91,7 +93,7 @@ static void random_operations(void) {
                 if (what >= 2) {
                     int grow = (int)(next() >> 8) % 90;
                     for (; grow > 0 && n[s] < CTX; grow--, n[s]++) {
-                        tl_kv_reserve(&kv, s, n[s] + 1);
+                        CHECK(tl_kv_reserve(&kv, s, n[s] + 1, &err) == TL_OK);
                         kv.n_pos[s] = n[s] + 1;
                         writer[s][n[s]] = who;
                         put(&kv, s, n[s]);
@@ -103,8 +105,8 @@ static void random_operations(void) {
                     n[to] = n[s];
                 } else {
                     int to = (int)(next() >> 8) % (CTX + 1);
-                    tl_kv_truncate(&kv, s, to);
                     if (to < n[s]) n[s] = to;
+                    CHECK(tl_kv_truncate(&kv, s, to) == n[s]);
                 }
                 int entries = 0, refs = 0, held = 0;
                 for (int i = 0; i < SEQS; i++) {
@@ -120,17 +122,85 @@ static void random_operations(void) {
         }
 }
 
+/* Slots of different numbers of heads do not meet; one budget for all sequences; what fails changes nothing. */
+static void slots_and_budget(void) {
+    static const int unlike[3] = {1, 4, 2};
+    tl_kernels k;
+    tl_kernels_init(&k, 0);
+    tl_kv kv;
+    tl_error err = {0};
+    CHECK(!tl_kv_init(&kv, &k.kv[TL_KV_F32], &(tl_kv_shape){unlike, 3, HD, 3, 256, 300}, &err) && kv.n_pages == 5);
+    CHECK(tl_kv_reserve(&kv, 0, 100, &err) == TL_OK && tl_kv_reserve(&kv, 1, 130, &err) == TL_OK && kv.n_free == 0);
+    kv.n_pos[0] = 100, kv.n_pos[1] = 130;
+    for (int seq = 0; seq < 2; seq++)
+        for (int pos = 0; pos < kv.n_pos[seq]; pos++)
+            for (int slot = 0; slot < 3; slot++)
+                for (int h = 0; h < unlike[slot]; h++) {
+                    float x[HD];
+                    for (int i = 0; i < HD; i++) x[i] = value(slot, seq, pos, h, i);
+                    tl_kv_put_k(&kv, slot, seq, h, pos, x);
+                    tl_kv_put_v(&kv, slot, seq, h, pos, x);
+                }
+    CHECK(tl_kv_reserve(&kv, 2, 1, &err) == TL_E_CONTEXT && strstr(err.text, "pages"));
+    CHECK(tl_kv_reserve(&kv, 0, 128, NULL) == TL_OK && tl_kv_reserve(&kv, 0, 129, NULL) == TL_E_CONTEXT);
+    tl_kv_fork(&kv, 1, 2);   /* shares pages, but cannot write to the last one */
+    CHECK(kv.n_pos[2] == 130 && tl_kv_reserve(&kv, 2, 131, NULL) == TL_E_CONTEXT && tl_kv_truncate(&kv, 2, 128) == 128);
+    tl_kv_trim(&kv, 2);
+    for (int seq = 0; seq < 3; seq++)
+        for (int pos = 0; pos < kv.n_pos[seq]; pos++)
+            for (int slot = 0; slot < 3; slot++)
+                for (int h = 0; h < unlike[slot]; h++) {
+                    float x[HD];
+                    read_back(tl_kv_k(&kv, slot, seq, h, pos / TL_KV_PAGE), 0, pos % TL_KV_PAGE, TL_KV_F32, x);
+                    CHECK(x[0] == value(slot, seq == 2 ? 1 : seq, pos, h, 0) && x[HD - 1] == value(slot, seq == 2 ? 1 : seq, pos, h, HD - 1));
+                }
+    tl_kv_done(&kv);
+}
+
+/* What f16 cannot hold is held as its largest, at every level and position; infinity and NaN stay. */
+static void f16_saturates(void) {
+    static const int one[1] = {1};
+    static const float x[20] = {65504, 65519, 65520, 1e6f, INFINITY, -65504, -65520, -1e30f, -INFINITY, NAN,
+                                0, 1, -1, 6e-8f, 65472, 70000, -70000, 2, 3, 4};
+    for (int level = 0; level <= tl_level_best(); level++) {
+        tl_kernels k;
+        tl_kernels_init(&k, level);
+        tl_kv kv;
+        CHECK(!tl_kv_init(&kv, &k.kv[TL_KV_F16], &(tl_kv_shape){one, 1, 20, 1, 64, 0}, NULL) && kv.head_dim == 32);
+        CHECK(tl_kv_reserve(&kv, 0, 64, NULL) == TL_OK);
+        for (int pos = 0; pos < 64; pos++) tl_kv_put_k(&kv, 0, 0, 0, pos, x), tl_kv_put_v(&kv, 0, 0, 0, pos, x);
+        for (int pos = 0; pos < 64; pos += 7) {
+            uint8_t *page = tl_kv_k(&kv, 0, 0, 0, 0);
+            float kx[HD], vx[HD];
+            read_back(page, 0, pos, TL_KV_F16, kx);
+            read_back(tl_kv_v(&kv, page), 1, pos, TL_KV_F16, vx);
+            for (int i = 0; i < HD; i++) {
+                float want = i >= 20 ? 0 : isinf(x[i]) ? x[i] : x[i] > 65504 ? 65504 : x[i] < -65504 ? -65504 : x[i];
+                uint16_t half = ((const uint16_t *)(const void *)page)[i * TL_KV_PAGE + pos];
+                if (i < 20 && isnan(x[i])) CHECK((half & 0x7c00) == 0x7c00 && half & 0x3ff);
+                else if (i < 20 && isinf(x[i])) CHECK(half == (x[i] > 0 ? 0x7c00 : 0xfc00));
+                else if (i != 13) CHECKF(kx[i] == want && vx[i] == want, "level %d, value %d: %g %g, not %g", level, i, kx[i], vx[i], want);
+            }
+        }
+        tl_kv_done(&kv);
+    }
+}
+
 static void absurd_sizes_are_errors(void) {
     tl_kernels k;
     tl_kernels_init(&k, 0);
     tl_kv kv;
     tl_error err = {0};
-    CHECK(tl_kv_init(&kv, &k.kv[TL_KV_F32], 1024, 1024, 512, 65536, 1 << 24, &err) == TL_E_MEMORY);
+    static int many[1024];
+    for (int i = 0; i < 1024; i++) many[i] = 1024;
+    CHECK(tl_kv_init(&kv, &k.kv[TL_KV_F32], &(tl_kv_shape){many, 1024, 512, 65536, 1 << 24, 0}, &err) == TL_E_MEMORY);
     CHECK(strstr(err.text, "context"));
 }
 
 int main(void) {
     RUN(random_operations);
+    RUN(slots_and_budget);
+    RUN(f16_saturates);
     RUN(absurd_sizes_are_errors);
     return tl_test_end();
 }

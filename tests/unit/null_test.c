@@ -110,6 +110,23 @@ static void wrong_batches(void) {
     tl_model_free(m);
 }
 
+/* Two sequences with pages for one and a half: what does not fit changes nothing. */
+static void one_budget_for_all_sequences(void) {
+    tl_model *m = open_tiny();
+    tl_session *s = m ? tl_session_new(m, &(tl_session_options){.n_ctx = 128, .n_seq = 2, .n_positions = 192}, NULL) : NULL;
+    int32_t ids[128] = {0}, seq[128];
+    tl_error fault = {0};
+    for (int i = 0; i < 128; i++) seq[i] = 1;
+    CHECK(s && tl_session_append(s, ids, 128, NULL) == TL_OK);
+    CHECK(tl_session_eval(s, &(tl_batch){.n = 65, .token = ids, .seq = seq}, &fault) == TL_E_CONTEXT && strstr(fault.text, "pages"));
+    CHECK(tl_session_pos(s, 1) == 0 && tl_session_eval(s, &(tl_batch){.n = 64, .token = ids, .seq = seq}, NULL) == TL_OK);
+    CHECK(tl_session_fork(s, 0, 1, NULL) == TL_OK && tl_session_truncate(s, 1, 100) == 100 && tl_session_truncate(s, 1, 500) == 100);
+    CHECK(tl_session_eval(s, &(tl_batch){.n = 28, .token = ids, .seq = seq}, NULL) == TL_OK);   /* copies the shared page */
+    CHECK(!tl_session_new(m, &(tl_session_options){.n_positions = -1}, NULL));
+    tl_session_free(s);
+    tl_model_free(m);
+}
+
 static void wrong_samplers(void) {
     tl_model *m = open_tiny();
     tl_sampler *smp = m ? tl_sampler_new(m, NULL, NULL) : NULL;
@@ -134,6 +151,7 @@ int main(void) {
     RUN(no_session);
     RUN(no_texts_or_ids);
     RUN(wrong_batches);
+    RUN(one_budget_for_all_sequences);
     RUN(wrong_samplers);
     return tl_test_end();
 }

@@ -26,7 +26,7 @@ static widths widths_of(const struct tl_model *m, const tl_block *b) {
 }
 
 static size_t partial_floats(const widths *w, int n_threads, int n_ctx) {
-    return tl_attention_partial(n_threads, w->heads / w->kv_heads, w->hd, n_ctx);
+    return tl_attention_partial(n_threads, w->heads / w->kv_heads, tl_kv_padded(w->hd), n_ctx);
 }
 
 static scratch scratch_of(const tl_run *r, const widths *w) {
@@ -40,7 +40,7 @@ static scratch scratch_of(const tl_run *r, const widths *w) {
 static void needs(const struct tl_model *m, const tl_block *b, tl_needs *n) {
     widths w = widths_of(m, b);
     size_t floats = (size_t)n->n * (size_t)(w.all + w.q) + 32 + partial_floats(&w, n->n_threads, n->n_ctx);
-    size_t attn = tl_attention_scratch(w.heads / w.kv_heads, w.hd);
+    size_t attn = tl_attention_scratch(w.heads / w.kv_heads, tl_kv_padded(w.hd));
     if (floats * sizeof(float) > n->scratch[TL_BLOCK_ATTENTION]) n->scratch[TL_BLOCK_ATTENTION] = floats * sizeof(float);
     if (attn > n->attn) n->attn = attn;
 }
@@ -101,19 +101,15 @@ static void finish_heads(tl_run *r, tl_worker *t, const tl_block *b, const width
     int head_norms = r->m->arch->qk_norm == TL_QK_NORM_HEAD;
     tl_split(r->n * heads, 1, t->thread, t->n_threads, &begin, &end);
     for (int i = begin; i < end; i++) {
-        int row = i / heads, h = i % heads, pos = r->pos[row];
+        int row = i / heads, h = i % heads, pos = r->pos[row], seq = r->seq[row];
         float *x = qkv + ((size_t)row * (size_t)heads + (size_t)h) * (size_t)hd;
         if (h < H + KV) {
             if (head_norms) t->k->rms_norm(x, x, h < H ? a->q_norm : a->k_norm, hd, hp->norm_eps);
             if (rope != TL_ROPE_ABSENT) t->k->rope(x, tl_rope_row(r, rope, row, hp->n_rot), hp->n_rot, hp->rope_kind);
         }
         if (h < H) t->k->scale(x, hp->attn_scale, hd);
-        else if (h < H + KV)
-            r->kv->ops->put_k(tl_kv_k(r->kv, b->slot, r->seq[row], h - H, pos / TL_KV_PAGE), x, hd, pos % TL_KV_PAGE);
-        else {
-            uint8_t *k = tl_kv_k(r->kv, b->slot, r->seq[row], h - H - KV, pos / TL_KV_PAGE);
-            r->kv->ops->put_v(tl_kv_v(r->kv, k), x, hd, pos % TL_KV_PAGE);
-        }
+        else if (h < H + KV) tl_kv_put_k(r->kv, b->slot, seq, h - H, pos, x);
+        else tl_kv_put_v(r->kv, b->slot, seq, h - H - KV, pos, x);
     }
 }
 
@@ -135,7 +131,7 @@ static void in(tl_run *r, tl_worker *t, const tl_block *b) {
     finish_heads(r, t, b, &w, s.qkv);
     tl_pool_barrier(t->pool);
     tl_mark(r, t, TL_OP_ROPE_KV);
-    tl_attention at = {.kv = r->kv, .layer = b->slot, .n_heads = w.heads, .head_dim = w.hd, .window = hp->layers[b->layer].window,
+    tl_attention at = {.kv = r->kv, .layer = b->slot, .n_heads = w.heads, .window = hp->layers[b->layer].window,
                        .softcap = hp->attn_softcap, .sinks = a->sinks, .spans = r->spans, .n_spans = r->n_spans, .q = s.qkv,
                        .q_stride = width, .out = s.att, .out_stride = (size_t)w.q, .partial = s.partial};
     tl_attention_run(t, &at);
