@@ -43,34 +43,38 @@ static tl_tokenizer *open_tokenizer(const char *path, tl_gguf **g, tl_error *err
     return t;
 }
 
-/* A piece for a terminal: control characters and stray bytes as \xNN. Returns the columns, one per character. */
-static int add_piece(tl_buf *b, const char *p, size_t n) {
+/* Bytes for reading: control characters and stray bytes as \n, \t or \xNN. Returns the columns, one per character. */
+static int add_readable(tl_buf *b, const char *p, size_t n, int quoted) {
     int columns = 0;
     for (size_t i = 0, len; i < n; i += len) {
         int32_t cp;
         len = tl_utf8_next(p + i, n - i, &cp);
-        if (cp >= 0x20 && (cp < 0x7F || cp >= 0xA0)) {
+        const char *known = cp == '\n' ? "\\n" : cp == '\t' ? "\\t" : quoted && cp == '"' ? "\\\"" : quoted && cp == '\\' ? "\\\\" : NULL;
+        if (known) {
+            tl_buf_str(b, known);
+            columns += 2;
+        } else if (cp >= 0x20 && (cp < 0x7F || cp >= 0xA0)) {
             tl_buf_add(b, p + i, len);
             columns++;
-            continue;
+        } else {
+            for (size_t k = 0; k < len; k++) tl_buf_fmt(b, "\\x%02x", (unsigned char)p[i + k]);
+            columns += 4 * (int)len;
         }
-        for (size_t k = 0; k < len; k++) tl_buf_fmt(b, "\\x%02x", (unsigned char)p[i + k]);
-        columns += 4 * (int)len;
     }
     return columns;
 }
 
-/* Token per line: id, piece, the bytes it stands for. */
+/* Token per line: id, the text it stands for in quotes, or its name, and the bytes. */
 static void add_lines(const tl_tokenizer *t, const int32_t *ids, int n, tl_buf *b) {
     for (int i = 0; i < n; i++) {
         const char *piece = tl_tokenizer_piece(t, ids[i]);
-        tl_buf_fmt(b, "%7d  ", ids[i]);
-        int columns = add_piece(b, piece, strlen(piece));
-        unsigned char bytes[64];
-        int len = tl_tokenizer_token_text(t, ids[i], (char *)bytes, sizeof bytes);
-        if (len) tl_buf_fmt(b, "%*s", columns < 24 ? 24 - columns : 1, "");
-        for (int k = 0; k < len && k < (int)sizeof bytes; k++) tl_buf_fmt(b, "%s%02x", k ? " " : "", bytes[k]);
-        tl_buf_str(b, len > (int)sizeof bytes ? " ...\n" : "\n");
+        char bytes[64];
+        int len = tl_tokenizer_token_text(t, ids[i], bytes, sizeof bytes), shown = len < (int)sizeof bytes ? len : (int)sizeof bytes;
+        tl_buf_fmt(b, "%7d  %s", ids[i], len ? "\"" : "");
+        int columns = len ? 2 + add_readable(b, bytes, (size_t)shown, 1) : add_readable(b, piece, strlen(piece), 0);
+        if (len) tl_buf_fmt(b, "\"%*s", columns < 24 ? 24 - columns : 1, "");
+        for (int k = 0; k < shown; k++) tl_buf_fmt(b, "%s%02x", k ? " " : "", (unsigned char)bytes[k]);
+        tl_buf_str(b, len > shown ? " ...\n" : "\n");
     }
 }
 

@@ -30,6 +30,26 @@ check no_input refused 1 none.json
 run template "$tmp/t.jinja"
 check input_wanted refused 2 "--input"
 
+# A model's own template, with the tokens its file names; the case's win.
+if [ -x "$BUILD/tools/mkmodel" ]; then
+    ${RUNNER:-} "$BUILD/tools/mkmodel" "$tmp/m.gguf" --layers 1 --embd 64 --chat-template '{{ messages[0].content }}{{ eos_token }}{{ style }}'
+    printf '{"messages": [{"role": "user", "content": "Hi"}]}' >"$tmp/c.json"
+    run template "$tmp/m.gguf" --input "$tmp/c.json"
+    check of_a_model eval 'exits 0 && text_is "Hi<|eos|>"'
+    printf '{"messages": [{"role": "user", "content": "Hi"}], "eos_token": "E", "style": "!"}' >"$tmp/c.json"
+    run template "$tmp/m.gguf" --input "$tmp/c.json"
+    check case_wins eval 'exits 0 && text_is "HiE!"'
+    ${RUNNER:-} "$BUILD/tools/mkmodel" "$tmp/m.gguf" --layers 1 --embd 64
+    run template "$tmp/m.gguf" --input "$tmp/c.json"
+    check of_a_model_without refused 1 "m.gguf: has no tokenizer.chat_template"
+fi
+printf '{"mesages": []}' >"$tmp/c.json"
+run template "$tmp/t.jinja" --input "$tmp/c.json"
+check misspelt refused 2 "has no variable \"mesages\"; did you mean messages?"
+printf '{"messages": [], "mode": 1}' >"$tmp/c.json"
+run template "$tmp/t.jinja" --input "$tmp/c.json"
+check unknown_variable refused 2 "has no variable \"mode\""
+
 list=${TINYLLM_SHARED:-../shared}/templates/expected.jsonl
 if [ ! -f "$list" ]; then
     echo "skip published: no $list"
