@@ -229,6 +229,18 @@ int tl_session_truncate(tl_session *s, int seq, int n);
 /* Makes sequence to hold what sequence from holds (what to held before is forgotten). The cache is shared until one of
  * them goes on, so a long common prompt is computed and stored once. */
 int tl_session_fork(tl_session *s, int from, int to, tl_error *err);
+/* A sequence's cache as bytes, for another process or day: the same model, cache type and machine word order give the
+ * same continuation, bit for bit (docs/FORMATS.md). ids [positions] or NULL: the tokens, kept with it. blob [size], size
+ * as tl_session_save_size says (0: there is no such sequence). */
+size_t tl_session_save_size(const tl_session *s, int seq, int with_ids);
+int tl_session_save(const tl_session *s, int seq, const int32_t *ids, void *blob, size_t size, tl_error *err);
+/* Replaces what a sequence holds and returns its number of positions; ids [cap] gets the tokens, as far as they were
+ * kept and fit (may be NULL). What is cut, damaged, of another model, type or version, or does not fit, is refused by
+ * name, and the session stays as it was. */
+int tl_session_load(tl_session *s, int seq, const void *blob, size_t size, int32_t *ids, int cap, tl_error *err);
+/* The same with a file, which gets its name only when it is complete. */
+int tl_session_save_file(const tl_session *s, int seq, const int32_t *ids, const char *path, tl_error *err);
+int tl_session_load_file(tl_session *s, int seq, const char *path, int32_t *ids, int cap, tl_error *err);
 int tl_session_ctx(const tl_session *s);
 int tl_session_threads(const tl_session *s);
 /* Asked between layers during eval; returning nonzero cancels. */

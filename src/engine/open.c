@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * The model part of tinyllm.h: opening, facts, tokens. */
-#include "model/model.h"
+#include "engine/session.h"
 #include "sample/sample.h"
 
 #include <string.h>
@@ -22,6 +22,7 @@ static char *to_text(tl_slice s, tl_error *err) {
 static int load_weights(struct tl_model *m, const tl_model_options *o, const char *path, tl_error *err) {
     int rc = tl_check_model(m, o->exact, path, err);
     if (rc) return rc;
+    m->identity = tl_model_identity(m);   /* before packing drops the file's pages */
     if (o->no_pack) {
         tl_pack_later(m);
         return TL_OK;

@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * state.c: a sequence's cache as bytes, and back (docs/FORMATS.md). Everything is checked before a session changes. */
+#include <stdlib.h>
+#include <string.h>
+#include "engine/session.h"
+
+enum { VERSION = 1, HEADER = 64 };
+static const char magic[8] = "TLSTATE";
+
+/* ---- numbers and sums ---- */
+
+static void put(uint8_t *p, uint64_t v, int n) {
+    for (int i = 0; i < n; i++) p[i] = (uint8_t)(v >> 8 * i);
+}
+
+static uint64_t get(const uint8_t *p, int n) {
+    uint64_t v = 0;
+    for (int i = 0; i < n; i++) v |= (uint64_t)p[i] << 8 * i;
+    return v;
+}
+
+/* FNV-1a (Fowler, Noll, Vo) over 64-bit words, the rest byte by byte; every step is a bijection of the state, so one
+ * changed word always changes the sum. */
+static uint64_t sum_of(uint64_t h, const uint8_t *p, size_t n) {
+    const uint64_t prime = 0x100000001b3u;
+    for (; n >= 8; p += 8, n -= 8) {
+        h = (h ^ get(p, 8)) * prime;
+        h ^= h >> 29;
+    }
+    for (; n; p++, n--) h = (h ^ *p) * prime;
+    return h;
+}
+
+uint64_t tl_model_identity(const struct tl_model *m) {
+    uint64_t h = 0xcbf29ce484222325u;
+    const tl_gguf *g = m->gguf;
+    for (uint64_t i = 0; i < g->n_tensors; i++) {
+        const tl_gguf_tensor *t = &g->tensors[i];
+        uint8_t facts[40], some[64] = {0};
+        put(facts, (uint64_t)t->type, 8);
+        for (int k = 0; k < 4; k++) put(facts + 8 + 8 * k, (uint64_t)t->dims[k], 8);
+        h = sum_of(h, (const uint8_t *)t->name.p, t->name.n);
+        h = sum_of(h, facts, sizeof facts);
+        tl_gguf_copy(g, t->data, t->bytes < sizeof some ? t->bytes : sizeof some, some);
+        h = sum_of(h, some, sizeof some);
+    }
+    const tl_hparams *hp = &m->hp;
+    const double numbers[] = {hp->norm_eps, hp->rope[0].base, hp->rope[0].scale, hp->rope[1].base, hp->attn_scale, hp->embd_scale,
+                              hp->attn_softcap, hp->window, hp->rope_period, hp->window_period};
+    for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
+        uint64_t bits;
+        memcpy(&bits, &numbers[i], sizeof bits);
+        h = (h ^ bits) * 0x100000001b3u;
+    }
+    return h;
+}
+
+/* ---- layout ---- */
+
+/* Bytes of the parts behind the header: heads of the slots, ids, pages. */
+typedef struct parts { size_t heads, ids, pages, all; } parts;
+
+static int parts_of(const tl_kv *kv, int n_pos, int n_ids, parts *p) {
+    size_t pages = ((size_t)n_pos + TL_KV_PAGE - 1) / TL_KV_PAGE;
+    p->heads = (size_t)kv->n_slots * 4;
+    p->ids = (size_t)n_ids * 4;
+    return tl_mul_size(pages, kv->first[kv->n_slots], &p->pages) && tl_mul_size(p->pages, kv->head_bytes, &p->pages) &&
+           tl_add_size(HEADER + p->heads + p->ids, p->pages, &p->all);
+}
+
+static void write_header(const tl_session *s, int n_pos, int n_ids, const parts *p, uint8_t *out) {
+    const tl_kv *kv = &s->kv;
+    memset(out, 0, HEADER);
+    memcpy(out, magic, sizeof magic);
+    put(out + 8, VERSION, 4);
+    put(out + 12, (uint64_t)n_pos, 4);
+    put(out + 16, p->all, 8);
+    put(out + 24, s->m->identity, 8);
+    memcpy(out + 32, kv->ops->name, strlen(kv->ops->name));
+    put(out + 40, (uint64_t)kv->n_slots, 4);
+    put(out + 44, (uint64_t)kv->dim, 4);
+    put(out + 48, (uint64_t)n_ids, 4);
+    /* 52: 4 bytes of 0; 56: the sum, of all other bytes */
+}
+
+static uint64_t sum_of_blob(const uint8_t *blob, size_t n) { return sum_of(sum_of(VERSION, blob, 56), blob + HEADER, n - HEADER); }
+
+/* ---- saving ---- */
+
+size_t tl_session_save_size(const tl_session *s, int seq, int with_ids) {
+    parts p;
+    int n = tl_session_pos(s, seq);
+    return s && seq >= 0 && seq < s->kv.n_seq && parts_of(&s->kv, n, with_ids ? n : 0, &p) ? p.all : 0;
+}
+
+/* Positions of the last page that are not held get zeros: what was there before is nobody's business. */
+static void blank_rest(const tl_kv *kv, uint8_t *page, int held) {
+    static const float zeros[TL_HD_MAX];
+    for (int at = held; at < TL_KV_PAGE; at++) {
+        kv->ops->put_k(page, zeros, kv->head_dim, at);
+        kv->ops->put_v(page + kv->head_bytes / 2, zeros, kv->head_dim, at);
+    }
+}
+
+/* page: 64-byte aligned room for one head's page, as kernels want it. */
+static uint8_t *write_pages(const tl_kv *kv, int seq, int n_pos, uint8_t *page, uint8_t *out) {
+    int pages = (n_pos + TL_KV_PAGE - 1) / TL_KV_PAGE, rest = n_pos % TL_KV_PAGE;
+    for (int slot = 0; slot < kv->n_slots; slot++)
+        for (int i = 0; i < pages; i++)
+            for (int h = 0; h < kv->heads[slot]; h++, out += kv->head_bytes) {
+                memcpy(page, tl_kv_k(kv, slot, seq, h, i), kv->head_bytes);
+                if (rest && i == pages - 1) blank_rest(kv, page, rest);
+                memcpy(out, page, kv->head_bytes);
+            }
+    return out;
+}
+
+int tl_session_save(const tl_session *s, int seq, const int32_t *ids, void *blob, size_t size, tl_error *err) {
+    if (!s || !blob) return tl_null(err, s ? "room for the state" : "session");
+    if (seq < 0 || seq >= s->kv.n_seq) return tl_fail(err, TL_E_ARGUMENT, "save: there is no sequence %d", seq);
+    parts p;
+    int n = s->kv.n_pos[seq], n_ids = ids ? n : 0;
+    if (!parts_of(&s->kv, n, n_ids, &p) || size != p.all)
+        return tl_fail(err, TL_E_ARGUMENT, "save: the state takes %zu bytes, not %zu", p.all, size);
+    uint8_t *page = tl_alloc_big(s->kv.head_bytes, "a page", err), *out = blob;
+    if (!page) return TL_E_MEMORY;
+    write_header(s, n, n_ids, &p, out);
+    out += HEADER;
+    for (int i = 0; i < s->kv.n_slots; i++, out += 4) put(out, (uint64_t)s->kv.heads[i], 4);
+    for (int i = 0; i < n_ids; i++, out += 4) put(out, (uint32_t)ids[i], 4);
+    write_pages(&s->kv, seq, n, page, out);
+    put((uint8_t *)blob + 56, sum_of_blob(blob, p.all), 8);
+    tl_free_big(page, s->kv.head_bytes);
+    return TL_OK;
+}
+
+/* ---- loading ---- */
+
+static int refuse(tl_error *err, int code, const char *why) { return tl_fail(err, code, "saved state: %s", why); }
+
+static int check_shape(const tl_session *s, const uint8_t *b, tl_error *err) {
+    const tl_kv *kv = &s->kv;
+    char name[9] = "";
+    memcpy(name, b + 32, 8);
+    if (get(b + 24, 8) != s->m->identity) return refuse(err, TL_E_FORMAT, "it is of another model");
+    if (strcmp(name, kv->ops->name) != 0)
+        return tl_fail(err, TL_E_ARGUMENT, "saved state: its cache is of type %.8s, this session's of %s", name, kv->ops->name);
+    int same = get(b + 40, 4) == (uint64_t)kv->n_slots && get(b + 44, 4) == (uint64_t)kv->dim;
+    for (int i = 0; same && i < kv->n_slots; i++) same = get(b + HEADER + 4 * i, 4) == (uint64_t)kv->heads[i];
+    return same ? TL_OK : refuse(err, TL_E_FORMAT, "its cache has another shape");
+}
+
+/* Everything but whether there is room. */
+static int check(const tl_session *s, const uint8_t *b, size_t n, parts *p, tl_error *err) {
+    if (n < HEADER) return refuse(err, TL_E_FORMAT, "it is cut: there is not even a whole header");
+    if (memcmp(b, magic, sizeof magic) != 0) return refuse(err, TL_E_FORMAT, "it does not begin as one");
+    if (get(b + 8, 4) != VERSION)
+        return tl_fail(err, TL_E_UNSUPPORTED, "saved state: it has version %llu, known is %d", (unsigned long long)get(b + 8, 4), VERSION);
+    if (n < get(b + 16, 8))
+        return tl_fail(err, TL_E_FORMAT, "saved state: it is cut: %zu bytes of %llu are there", n, (unsigned long long)get(b + 16, 8));
+    uint64_t n_pos = get(b + 12, 4), n_ids = get(b + 48, 4);
+    if (n != get(b + 16, 8) || sum_of_blob(b, n) != get(b + 56, 8)) return refuse(err, TL_E_FORMAT, "it is damaged");
+    int rc = check_shape(s, b, err);
+    if (rc != TL_OK) return rc;
+    if (n_pos > (uint64_t)s->kv.n_ctx)
+        return tl_fail(err, TL_E_CONTEXT, "saved state: it has %llu positions, the context %d", (unsigned long long)n_pos, s->kv.n_ctx);
+    if ((n_ids && n_ids != n_pos) || !parts_of(&s->kv, (int)n_pos, (int)n_ids, p) || p->all != n)
+        return refuse(err, TL_E_FORMAT, "its parts do not make up its size");
+    return TL_OK;
+}
+
+/* Pages that the sequence gives back when it is emptied. */
+static int own_pages(const tl_kv *kv, int seq) {
+    int n = 0;
+    for (int i = 0; i < kv->pages_per_seq; i++) {
+        int32_t page = kv->table[(size_t)seq * (size_t)kv->pages_per_seq + (size_t)i];
+        n += page >= 0 && kv->refs[page] == 1;
+    }
+    return n;
+}
+
+int tl_session_load(tl_session *s, int seq, const void *blob, size_t size, int32_t *ids, int cap, tl_error *err) {
+    if (!s || !blob) return tl_null(err, s ? "saved state" : "session");
+    if (seq < 0 || seq >= s->kv.n_seq) return tl_fail(err, TL_E_ARGUMENT, "load: there is no sequence %d", seq);
+    const uint8_t *b = blob;
+    tl_kv *kv = &s->kv;
+    parts p;
+    int rc = check(s, b, size, &p, err);
+    if (rc != TL_OK) return rc;
+    int n = (int)get(b + 12, 4), n_ids = (int)get(b + 48, 4), pages = (n + TL_KV_PAGE - 1) / TL_KV_PAGE;
+    if (pages > kv->n_free + own_pages(kv, seq)) return refuse(err, TL_E_CONTEXT, "there are too few free pages for it");
+    tl_kv_truncate(kv, seq, 0);
+    if ((rc = tl_kv_reserve(kv, seq, n, err))) return rc;   /* cannot fail: they were counted */
+    const uint8_t *from = b + HEADER + p.heads;
+    for (int i = 0; i < n_ids && ids && i < cap; i++) ids[i] = (int32_t)get(from + 4 * i, 4);
+    from += p.ids;
+    for (int slot = 0; slot < kv->n_slots; slot++)
+        for (int i = 0; i < pages; i++)
+            for (int h = 0; h < kv->heads[slot]; h++, from += kv->head_bytes) memcpy(tl_kv_k(kv, slot, seq, h, i), from, kv->head_bytes);
+    kv->n_pos[seq] = n;
+    return n;
+}
+
+/* ---- files ---- */
+
+int tl_session_save_file(const tl_session *s, int seq, const int32_t *ids, const char *path, tl_error *err) {
+    if (!s || !path) return tl_null(err, s ? "path" : "session");
+    size_t size = tl_session_save_size(s, seq, ids != NULL);
+    void *blob = tl_alloc_n(size + 1, 1, "the saved state", err);
+    if (!blob) return TL_E_MEMORY;
+    tl_out out = {0};
+    int rc = tl_session_save(s, seq, ids, blob, size, err);
+    if (rc == TL_OK && (rc = tl_out_open(&out, path, err)) == TL_OK) {
+        fwrite(blob, 1, size, out.f);   /* a fault shows when it is closed */
+        rc = tl_out_close(&out, 1, err);
+    }
+    tl_free(blob);
+    return rc;
+}
+
+int tl_session_load_file(tl_session *s, int seq, const char *path, int32_t *ids, int cap, tl_error *err) {
+    if (!s || !path) return tl_null(err, s ? "path" : "session");
+    size_t n = 0;
+    tl_error own = {0}, *e = err ? err : &own;
+    char *blob = tl_read_file(path, &n, e);
+    int rc = blob ? tl_session_load(s, seq, blob, n, ids, cap, e) : e->code;
+    if (blob && rc < 0) tl_error_context(e, "%s", path);
+    tl_free(blob);
+    return rc;
+}
