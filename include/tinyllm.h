@@ -84,7 +84,8 @@ typedef struct tl_model_options {
     const char *cpu;         /* highest CPU level to use ("scalar", "avx2", ...); NULL: $TINYLLM_CPU, else the best */
     int n_threads;           /* for loading; as in a session */
     int exact;               /* 1: float32 activations and raw weights, for testing; slow */
-    int no_pack;             /* 1: weights stay in the file's pages, which processes share, and are packed anew whenever
+    int no_pack;             /* 1: weights stay in the file's pages, which processes share (and a file that is cut while in
+                                use kills the process with SIGBUS; otherwise that is TL_E_IO), and are packed anew whenever
                                 they are met: next to no memory and time to open, the same bits; prompts are up to a
                                 tenth slower, single tokens 2 to 5 times */
     int vocab_only;          /* 1: tokenizer only; sessions are refused. Works for files without tensors */

@@ -71,11 +71,10 @@ void tl_json_bool(tl_json *j, const char *key, int v);
 typedef struct tl_map { const uint8_t *p; size_t n; int fd; } tl_map;
 int tl_map_open(tl_map *m, const char *path, tl_error *err);
 void tl_map_close(tl_map *m);
-/* Drops [p, p+n) of a mapping from this process's memory (it stays in the page cache). */
-void tl_map_drop(const tl_map *m, const void *p, size_t n);
-/* Copies [p, p+n) of a mapping without touching it: a touch may map megabytes around, which then count as this process's
- * memory. */
-void tl_map_copy(const tl_map *m, const void *p, size_t n, void *dst);
+/* Reads [p, p+n) of a mapping from the file, without touching the mapping: a touch may map megabytes around, which then
+ * count as this process's memory, and kills the process where the file was cut. TL_E_IO if it cannot be read whole (it
+ * was cut, or the disk failed): the rest of dst is then 0. */
+int tl_map_copy(const tl_map *m, const void *p, size_t n, void *dst);
 
 /* Reads a whole file or stream into memory the caller frees with tl_free; *n its size; a 0 byte follows the text. Some
  * streams never end (/dev/zero): more than TL_READ_MAX bytes are refused. */

@@ -47,22 +47,15 @@ void tl_map_close(tl_map *m) {
     *m = (tl_map){0};
 }
 
-void tl_map_drop(const tl_map *m, const void *p, size_t n) {
-    size_t page = (size_t)sysconf(_SC_PAGESIZE);
-    size_t begin = (size_t)((const uint8_t *)p - m->p);
-    size_t end = begin + n == m->n ? m->n : (begin + n) / page * page;   /* the last page may be partial */
-    begin = (begin + page - 1) / page * page;
-    if (begin < end) madvise((void *)(m->p + begin), end - begin, MADV_DONTNEED);
-}
-
-void tl_map_copy(const tl_map *m, const void *p, size_t n, void *dst) {
+int tl_map_copy(const tl_map *m, const void *p, size_t n, void *dst) {
     size_t begin = (size_t)((const uint8_t *)p - m->p);
     for (size_t at = 0; at < n;) {
         ssize_t got = pread(m->fd, (uint8_t *)dst + at, n - at, (off_t)(begin + at));
         if (got > 0) at += (size_t)got;
-        else if (got == 0 || errno != EINTR) {   /* what cannot be read: as if there were only the mapping */
-            memcpy((uint8_t *)dst + at, m->p + begin + at, n - at);
-            return;
+        else if (got == 0 || errno != EINTR) {
+            memset((uint8_t *)dst + at, 0, n - at);
+            return TL_E_IO;
         }
     }
+    return TL_OK;
 }

@@ -16,7 +16,8 @@ static void start_rows(struct tl_session *s, tl_worker *t) {
     tl_split(run->n, 1, t->thread, t->n_threads, &begin, &end);
     for (int i = begin; i < end; i++) {
         float *x = run->x + (size_t)i * (size_t)d;
-        tl_gguf_copy(s->m->gguf, w->raw + (size_t)run->token[i] * w->row_bytes, w->row_bytes, t->row);
+        const uint8_t *from = w->raw + (size_t)run->token[i] * w->row_bytes;
+        if (tl_gguf_copy(s->m->gguf, from, w->row_bytes, t->row)) atomic_store(&s->unreadable, 1);
         tl_dequantize(w->type, t->row, x, d);
         if (hp->embd_scale != 1) t->k->scale(x, hp->embd_scale, d);
         if (s->m->positions) t->k->add(x, s->m->positions + (size_t)run->pos[i] * (size_t)d, d);
@@ -97,5 +98,6 @@ int tl_forward(struct tl_session *s, float *logits) {
     tl_pool_set_long_steps(s->pool, s->run.n >= 8);
     tl_pool_run(s->pool, forward_thread, &r);
     if (profile) profile->seconds[TL_OP_HEAD] += tl_now() - profile->last;
+    if (atomic_exchange(&s->unreadable, 0)) return TL_E_IO;
     return s->cancel ? TL_E_CANCELLED : TL_OK;
 }

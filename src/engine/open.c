@@ -27,7 +27,9 @@ static int load_weights(struct tl_model *m, const tl_model_options *o, const cha
         tl_pack_later(m);
         return TL_OK;
     }
-    return tl_pack(m, tl_threads_for(o->n_threads), o->progress, o->progress_user, err);
+    rc = tl_pack(m, tl_threads_for(o->n_threads), o->progress, o->progress_user, err);
+    if (rc) tl_error_context(err, "%s", path);
+    return rc;
 }
 
 static int load_vocab(struct tl_model *m, const char *path, tl_error *err) {

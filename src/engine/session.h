@@ -26,6 +26,7 @@ struct tl_session {
     tl_progress_fn *progress;
     void *progress_user;
     int cancel;               /* set by thread 0, read by all after a barrier */
+    atomic_int unreadable;    /* the model's file could not be read in this pass */
     atomic_int cancelled;     /* by tl_session_cancel, until an eval has ended because of it */
 };
 
@@ -33,7 +34,8 @@ struct tl_session {
 uint64_t tl_model_identity(const struct tl_model *m);
 
 /* Computes the slice held in s: residual stream through all layers, K/V into the cache, logits of the wanted rows to
- * logits [n_want][n_vocab]. Returns TL_OK or TL_E_CANCELLED. */
+ * logits [n_want][n_vocab]. Returns TL_OK, TL_E_CANCELLED, or TL_E_IO if
+ * the embeddings could not be read from the file. */
 int tl_forward(struct tl_session *s, float *logits);
 
 #endif

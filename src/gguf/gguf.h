@@ -52,9 +52,8 @@ enum { TL_GGUF_SINGLE = 1 };
 tl_gguf *tl_gguf_open(const char *path, int flags, tl_error *err);
 void tl_gguf_free(tl_gguf *g);
 
-/* tl_map_drop and tl_map_copy for [p, p+n) of a tensor's data. */
-void tl_gguf_drop(const tl_gguf *g, const uint8_t *p, size_t n);
-void tl_gguf_copy(const tl_gguf *g, const uint8_t *p, size_t n, void *dst);
+/* tl_map_copy for [p, p+n) of a tensor's data. */
+int tl_gguf_copy(const tl_gguf *g, const uint8_t *p, size_t n, void *dst);
 
 const tl_gguf_kv *tl_gguf_find(const tl_gguf *g, const char *key);
 const tl_gguf_tensor *tl_gguf_tensor_find(const tl_gguf *g, const char *name);   /* O(log n), whatever the names */

@@ -234,5 +234,4 @@ static const tl_map *map_of(const tl_gguf *g, const uint8_t *p) {
     return &g->parts[i].map;
 }
 
-void tl_gguf_drop(const tl_gguf *g, const uint8_t *p, size_t n) { tl_map_drop(map_of(g, p), p, n); }
-void tl_gguf_copy(const tl_gguf *g, const uint8_t *p, size_t n, void *dst) { tl_map_copy(map_of(g, p), p, n, dst); }
+int tl_gguf_copy(const tl_gguf *g, const uint8_t *p, size_t n, void *dst) { return tl_map_copy(map_of(g, p), p, n, dst); }

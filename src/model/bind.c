@@ -52,13 +52,19 @@ static tl_weight rows_of(binder *b, const tl_gguf_tensor *t, int row, int n) {
     return w;
 }
 
-/* n values as f32, from one of the tensor's on. */
-static const float *values_of(binder *b, const tl_gguf_tensor *t, int at, size_t n) {
+/* n values as f32, from one of the tensor's on. NULL with a fault if they cannot be read. */
+static const float *values_of(binder *b, const tl_gguf_tensor *t, const char *name, int at, size_t n) {
     struct tl_model *m = b->m;
     size_t all = (size_t)(t->dims[0] * t->dims[1]);
     float *v = m->values + m->values_n;
-    if (m->values_cap - m->values_n < all) return NULL; /* cannot happen: the tensors were counted */
-    tl_dequantize(t->type, t->data, v, (int64_t)all);   /* whole: blocks of some types do not begin at `at` */
+    void *raw = m->values_cap - m->values_n < all ? NULL : tl_alloc_n(t->bytes, 1, name, NULL);
+    if (!raw || tl_gguf_copy(m->gguf, t->data, t->bytes, raw)) {
+        tl_fault(b->f, raw ? "tensor %s cannot be read: the file was cut" : "there is no memory for tensor %s", name);
+        tl_free(raw);
+        return NULL;
+    }
+    tl_dequantize(t->type, raw, v, (int64_t)all);   /* whole: blocks of some types do not begin at `at` */
+    tl_free(raw);
     if (at) memmove(v, v + at, n * sizeof *v);
     m->values_n += n;
     return v;
@@ -93,7 +99,7 @@ static void bind_tensor(void *user, const tl_tensor *t) {
         if (!computable(b, g, name) || !has_shape(b, g, name, t->n, t->rows, t->cols)) return;
     }
     if (!t->rows) {
-        *(const float **)t->slot = values_of(b, g, at, (size_t)t->n * (size_t)t->cols);
+        *(const float **)t->slot = values_of(b, g, name, at, (size_t)t->n * (size_t)t->cols);
         return;
     }
     for (int i = 0; i < t->n; i++)

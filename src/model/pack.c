@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Weights rewritten once at load into the form the level's kernels read (rows interleaved, see kernels.h), by all threads.
- * The file's pages are dropped from this process as soon as they are packed, so that the model is not resident twice.
+ * Weights read once at load, by all threads, into memory of this process: in the form the level's kernels read (rows
+ * interleaved, see kernels.h), or as they are where a type has no such form. They are read through the file's descriptor,
+ * not through its mapping: the model is not resident twice, and a file that is cut meanwhile is an error.
  * Or not at all: then products pack the rows they meet (compute/matmul.c), and the model stays in the file's pages, which
  * processes share. */
 #include "model/model.h"
@@ -14,29 +15,36 @@
 typedef struct packing {
     struct tl_model *m;
     tl_pool *pool;
-    tl_weight **w;         /* [n]: matrices that have a packed form */
+    tl_weight **w;         /* [n] */
     size_t *at;            /* [n]: offsets in m->packed */
     int64_t *first;        /* [n + 1]: number of the first claim of a matrix */
     int n;
+    size_t room;           /* bytes of the rows of a group, the most there are */
+    uint8_t *rooms;        /* [threads][room] */
     tl_progress_fn *progress;
     void *user;
-    atomic_int cancelled;
+    atomic_int cancelled, unreadable;
 } packing;
 
-static int64_t groups_of(const tl_weight *w) { return (w->rows + w->gemm->rows - 1) / w->gemm->rows; }
+enum { PLAIN_ROWS = 16 };   /* a group of a matrix that stays as it is */
+static int group_rows(const tl_weight *w) { return w->gemm->pack ? w->gemm->rows : PLAIN_ROWS; }
+static int64_t groups_of(const tl_weight *w) { return (w->rows + group_rows(w) - 1) / group_rows(w); }
+static size_t group_bytes(const tl_weight *w) { return w->gemm->pack ? w->gemm->group_bytes(w->cols) : PLAIN_ROWS * w->row_bytes; }
+static size_t packed_bytes(const tl_weight *w) {
+    return w->gemm->pack ? (size_t)groups_of(w) * group_bytes(w) : ((size_t)w->rows * w->row_bytes + 63) / 64 * 64;
+}
 
-static void pack_claim(packing *p, int i, int64_t claim) {
+static int pack_claim(packing *p, int i, int64_t claim, uint8_t *room) {
     const tl_weight *w = p->w[i];
     const tl_gemm *g = w->gemm;
-    size_t group_bytes = g->group_bytes(w->cols);
     int64_t g0 = claim * PACK_GROUPS, g1 = g0 + PACK_GROUPS < groups_of(w) ? g0 + PACK_GROUPS : groups_of(w);
     for (int64_t j = g0; j < g1; j++) {
-        int64_t row = j * g->rows, n = w->rows - row < g->rows ? w->rows - row : g->rows;
-        g->pack(w->raw + (size_t)row * w->row_bytes, w->row_bytes, (int)n, w->cols,
-                (uint8_t *)p->m->packed + p->at[i] + (size_t)j * group_bytes);
+        int64_t row = j * group_rows(w), n = w->rows - row < group_rows(w) ? w->rows - row : group_rows(w);
+        uint8_t *to = (uint8_t *)p->m->packed + p->at[i] + (size_t)j * group_bytes(w), *read = g->pack ? room : to;
+        if (tl_gguf_copy(p->m->gguf, w->raw + (size_t)row * w->row_bytes, (size_t)n * w->row_bytes, read)) return TL_E_IO;
+        if (g->pack) g->pack(read, w->row_bytes, (int)n, w->cols, to);
     }
-    int64_t begin = g0 * g->rows, end = g1 * g->rows < w->rows ? g1 * g->rows : w->rows;
-    tl_gguf_drop(p->m->gguf, w->raw + (size_t)begin * w->row_bytes, (size_t)(end - begin) * w->row_bytes);
+    return TL_OK;
 }
 
 static void pack_thread(void *arg, int thread, int n_threads) {
@@ -45,7 +53,10 @@ static void pack_thread(void *arg, int thread, int n_threads) {
     int i = 0;
     for (int64_t c; (c = tl_pool_next(p->pool, 0)) < p->first[p->n] && !atomic_load(&p->cancelled);) {
         while (c >= p->first[i + 1]) i++;
-        pack_claim(p, i, c - p->first[i]);
+        if (pack_claim(p, i, c - p->first[i], p->rooms + (size_t)thread * p->room)) {
+            atomic_store(&p->unreadable, 1);
+            atomic_store(&p->cancelled, 1);
+        }
         if (thread == 0 && p->progress && p->progress(p->user, (double)c / (double)p->first[p->n])) atomic_store(&p->cancelled, 1);
     }
 }
@@ -58,12 +69,13 @@ static void count(void *arg, tl_weight *w, const tl_tensor *t) {
 static void collect(void *arg, tl_weight *w, const tl_tensor *t) {
     packing *p = arg;
     (void)t;
-    if (!w->gemm->pack) return;
     int i = p->n++;
+    size_t room = (size_t)w->gemm->rows * w->row_bytes;
     p->w[i] = w;
     p->at[i] = p->m->packed_bytes;
-    p->m->packed_bytes += (size_t)groups_of(w) * w->gemm->group_bytes(w->cols);
+    p->m->packed_bytes += packed_bytes(w);
     p->first[i + 1] = p->first[i] + (groups_of(w) + PACK_GROUPS - 1) / PACK_GROUPS;
+    if (room > p->room) p->room = (room + 63) / 64 * 64;
 }
 
 static void leave(void *arg, tl_weight *w, const tl_tensor *t) {
@@ -91,9 +103,12 @@ int tl_pack(struct tl_model *m, int n_threads, tl_progress_fn *progress, void *u
     }
     if (!rc && p.n) {
         p.pool = tl_pool_new(n_threads, err);
-        if (p.pool) tl_pool_run(p.pool, pack_thread, &p);
-        rc = !p.pool ? TL_E_MEMORY : p.cancelled ? tl_fail(err, TL_E_CANCELLED, "loading was cancelled") : TL_OK;
+        p.rooms = p.pool ? tl_alloc_n((size_t)tl_pool_size(p.pool), p.room, "packing", err) : NULL;
+        if (p.rooms) tl_pool_run(p.pool, pack_thread, &p);
+        rc = !p.rooms ? TL_E_MEMORY : p.unreadable ? tl_fail(err, TL_E_IO, "the file was cut or cannot be read any more")
+           : p.cancelled ? tl_fail(err, TL_E_CANCELLED, "loading was cancelled") : TL_OK;
         tl_pool_free(p.pool);
+        tl_free(p.rooms);
         for (int i = 0; i < p.n; i++) p.w[i]->w = (uint8_t *)m->packed + p.at[i];
     }
     tl_free(p.w);
