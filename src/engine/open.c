@@ -74,8 +74,8 @@ tl_model *tl_model_open(const char *path, const tl_model_options *options, tl_er
 
 void tl_model_free(tl_model *m) {
     if (!m) return;
-    tl_free_big(m->packed, m->packed_bytes);
-    tl_unbind(m);
+    tl_pack_done(m);
+    tl_check_done(m);
     tl_free(m->name);
     tl_free(m->arch_name);
     tl_free(m->chat_template);

@@ -233,8 +233,5 @@ int tl_bind(struct tl_model *m, int exact, tl_faults *f, tl_error *err) {
 void tl_unbind(struct tl_model *m) {
     tl_blocks_free(m);
     tl_free(m->values);
-    tl_hparams_done(&m->hp);
-    tl_tokenizer_free(m->tok);
     m->values = NULL;
-    m->tok = NULL;
 }

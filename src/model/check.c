@@ -33,3 +33,10 @@ int tl_check_model(struct tl_model *m, int exact, const char *path, tl_error *er
     if (rc) tl_buf_free(&f.text);
     return rc ? rc : tl_faults_end(&f, path, err);
 }
+
+void tl_check_done(struct tl_model *m) {
+    tl_unbind(m);
+    tl_hparams_done(&m->hp);
+    tl_tokenizer_free(m->tok);
+    m->tok = NULL;
+}

@@ -1,21 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
  * hparams.h: a model as numbers: architectures are rows of a table (arch.def, arch/<name>.c), hyper-parameters are what
- * a file says, checked; faults are collected, so that a user sees all of them at once. */
+ * a file says, checked. */
 #ifndef TL_HPARAMS_H
 #define TL_HPARAMS_H
 
 #include "base/base.h"
 #include "gguf/gguf.h"
 #include "kernels.h"
-
-/* Faults of a file, collected so that all are reported together. */
-typedef struct tl_faults { tl_buf text; int n, n_unsupported; } tl_faults;
-void tl_fault(tl_faults *f, const char *fmt, ...) TL_PRINTF(2, 3);
-/* The same for what is valid, but cannot be computed yet. */
-void tl_unsupported(tl_faults *f, const char *fmt, ...) TL_PRINTF(2, 3);
-/* Turns them into one error (TL_E_UNSUPPORTED if all are of that kind); TL_OK if there are none. Frees the buffer. */
-int tl_faults_end(tl_faults *f, const char *path, tl_error *err);
+#include "model/faults.h"
 
 enum { TL_ROPE_ABSENT = -1, TL_ROPE_GLOBAL, TL_ROPE_LOCAL, TL_N_ROPES };
 

@@ -54,15 +54,18 @@ int tl_tensor_written(const tl_tensor *t, tl_tensor *out);
 typedef void tl_weight_fn(void *arg, tl_weight *w, const tl_tensor *t);
 void tl_each_weight(const struct tl_model *m, tl_weight_fn *fn, void *arg);
 
-/* Builds the blocks and binds every tensor by name and shape. */
+/* Builds the blocks and binds every tensor by name and shape. Ends with tl_unbind, also after an error. */
 int tl_bind(struct tl_model *m, int exact, tl_faults *f, tl_error *err);
+void tl_unbind(struct tl_model *m);
 /* Hyper-parameters, binding, and what they need: architecture and tokenizer. m holds gguf and k; afterwards all but
  * packed matrices, or what there was before the error (path: for its text). */
 int tl_check_model(struct tl_model *m, int exact, const char *path, tl_error *err);
 /* Frees all that tl_check_model made. */
-void tl_unbind(struct tl_model *m);
-/* Packs all matrices for the model's level, dropping file pages that are no longer needed. */
+void tl_check_done(struct tl_model *m);
+/* Packs all matrices for the model's level, reading them through the file's descriptor. Ends with tl_pack_done, also
+ * after an error. */
 int tl_pack(struct tl_model *m, int n_threads, tl_progress_fn *progress, void *user, tl_error *err);
+void tl_pack_done(struct tl_model *m);
 /* Instead: leaves them in the file, to be packed whenever they are met. */
 void tl_pack_later(struct tl_model *m);
 

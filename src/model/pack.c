@@ -78,6 +78,11 @@ static void collect(void *arg, tl_weight *w, const tl_tensor *t) {
     if (room > p->room) p->room = (room + 63) / 64 * 64;
 }
 
+void tl_pack_done(struct tl_model *m) {
+    tl_free_big(m->packed, m->packed_bytes);
+    m->packed = NULL;
+}
+
 static void leave(void *arg, tl_weight *w, const tl_tensor *t) {
     struct tl_model *m = arg;
     (void)t;
