@@ -29,7 +29,7 @@
 
 enum tl_type {
 #define FLOAT(id, NAME, name, elems, bytes)          TL_TYPE_##NAME = id,
-#define QUANT(id, NAME, name, elems, bytes, has_min) TL_TYPE_##NAME = id,
+#define QUANT(id, NAME, name, ...)                   TL_TYPE_##NAME = id,
 #define NAMED(id, NAME, name, elems, bytes)          TL_TYPE_##NAME = id,
 #define GONE(id, NAME, name, advice)                 TL_TYPE_##NAME = id,
 #include "types.def"
@@ -39,6 +39,11 @@ enum tl_type {
 #undef GONE
     TL_N_TYPES
 };
+
+/* Where a block keeps what all its values are multiples of. F16: a float16 at at, and, with minima, one at min_at that
+ * centres values around 0 if it is centre times the other. E8M0: an exponent byte, 2^(e-128). E4M3: a byte without sign
+ * for every dist elements, from at on. */
+typedef struct tl_scale_place { enum { TL_SCALE_UNKNOWN, TL_SCALE_F16, TL_SCALE_E8M0, TL_SCALE_E4M3 } form; int at, min_at; float centre; } tl_scale_place;
 
 enum tl_kind { TL_KIND_NONE, TL_KIND_FLOAT, TL_KIND_QUANT, TL_KIND_NAMED, TL_KIND_GONE };
 
@@ -52,7 +57,8 @@ typedef struct tl_type_info {
     const char *advice;    /* TL_KIND_GONE: what to do instead */
     enum tl_kind kind;
     int elems, bytes;      /* of one block; rows hold a whole number of blocks */
-    int has_min;
+    int has_min, dist;     /* TL_KIND_QUANT: elements from one scale to the next */
+    tl_scale_place scale;
     tl_unpack_fn *unpack;  /* TL_KIND_QUANT only */
     void (*to_f32)(const void *src, float *dst, int64_t n);   /* TL_KIND_FLOAT only, n elements */
 } tl_type_info;

@@ -338,7 +338,7 @@ static int resolve(config *c, tl_error *err) {
     for (c->habit = habits; c->habit->name && strcmp(c->habit->name, arch->name); c->habit++) continue;
     c->type = tl_type_by_name(c->type_name);
     const tl_type_info *info = c->type < 0 ? NULL : tl_type_info_get((uint32_t)c->type);
-    if (!info || (info->kind != TL_KIND_FLOAT && info->kind != TL_KIND_QUANT))
+    if (!info || !tl_random_possible(c->type))
         return tl_fail(err, TL_E_ARGUMENT, "no such type for weights: %s", c->type_name);
     if (!c->head_dim) c->head_dim = c->embd / c->heads ? c->embd / c->heads : 1;
     if (!c->ff) c->ff = 2 * c->embd;

@@ -98,7 +98,7 @@ void tl_scalar_fill_gemm(tl_kernels *k) {
 #define FLOAT(id, NAME, name, elems, bytes) \
     k->gemm[id] = GEMM("tl_gemm_" #name "_scalar", TL_ACT_F32, gemm_f32); \
     k->exact[id] = k->gemm[id];
-#define QUANT(id, NAME, name, elems, bytes, has_min) \
+#define QUANT(id, NAME, name, ...) \
     k->gemm[id] = GEMM("tl_gemm_" #name "_scalar", TL_ACT_Q8, gemm_q8); \
     k->exact[id] = GEMM("tl_exact_" #name "_scalar", TL_ACT_F32, gemm_f32);
 #define NAMED(id, NAME, name, elems, bytes)

@@ -3,7 +3,7 @@
 #include "kernels.h"
 
 #define FLOAT(id, NAME, name, elems, bytes)          void tl_to_f32_##name(const void *, float *, int64_t);
-#define QUANT(id, NAME, name, elems, bytes, has_min) tl_unpack_fn tl_unpack_##name;
+#define QUANT(id, NAME, name, ...)                   tl_unpack_fn tl_unpack_##name;
 #define NAMED(id, NAME, name, elems, bytes)
 #define GONE(id, NAME, name, advice)
 #include "types.def"
@@ -12,13 +12,32 @@
 #undef NAMED
 #undef GONE
 
+#define F16(at) {TL_SCALE_F16, at, -1, 0}
+#define F16_MIN(at, min_at, centre) {TL_SCALE_F16, at, min_at, centre}
+#define E8M0(at) {TL_SCALE_E8M0, at, -1, 0}
+#define E4M3(at) {TL_SCALE_E4M3, at, -1, 0}
+#define UNKNOWN {TL_SCALE_UNKNOWN, -1, -1, 0}
+#define NO_SCALE {TL_SCALE_UNKNOWN, -1, -1, 0}
 static const tl_type_info types[TL_N_TYPES] = {
-#define FLOAT(id, NAME, name, elems, bytes)          [id] = {#name, NULL, TL_KIND_FLOAT, elems, bytes, 0, NULL, tl_to_f32_##name},
-#define QUANT(id, NAME, name, elems, bytes, has_min) [id] = {#name, NULL, TL_KIND_QUANT, elems, bytes, has_min, tl_unpack_##name, NULL},
-#define NAMED(id, NAME, name, elems, bytes)          [id] = {#name, NULL, TL_KIND_NAMED, elems, bytes, 0, NULL, NULL},
-#define GONE(id, NAME, name, advice)                 [id] = {#name, advice, TL_KIND_GONE, 0, 0, 0, NULL, NULL},
+#define FLOAT(id, NAME, name, elems, bytes)          [id] = {#name, NULL, TL_KIND_FLOAT, elems, bytes, 0, 0, NO_SCALE, NULL, tl_to_f32_##name},
+#define QUANT(id, NAME, name, elems, bytes, has_min, dist, ...) \
+    [id] = {#name, NULL, TL_KIND_QUANT, elems, bytes, has_min, dist, __VA_ARGS__, tl_unpack_##name, NULL},
+#define NAMED(id, NAME, name, elems, bytes)          [id] = {#name, NULL, TL_KIND_NAMED, elems, bytes, 0, 0, NO_SCALE, NULL, NULL},
+#define GONE(id, NAME, name, advice)                 [id] = {#name, advice, TL_KIND_GONE, 0, 0, 0, 0, NO_SCALE, NULL, NULL},
 #include "types.def"
+#undef FLOAT
+#undef QUANT
+#undef NAMED
+#undef GONE
 };
+
+/* Bounds that buffers of a block's parts rely on. */
+#define FLOAT(id, NAME, name, elems, bytes)
+#define QUANT(id, NAME, name, elems, bytes, has_min, dist, ...) \
+    _Static_assert(elems % 32 == 0 && elems <= 256 && (dist == 16 || dist % 32 == 0), "block of " #name);
+#define NAMED(id, NAME, name, elems, bytes)
+#define GONE(id, NAME, name, advice)
+#include "types.def"
 
 #define MAX_ELEMS 256   /* of a quantized block */
 

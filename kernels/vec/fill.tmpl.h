@@ -47,7 +47,7 @@ void FILL(LEVEL)(tl_kernels *k) {
 #define FLOAT(id, NAME, name, elems, bytes) \
     k->gemm[id] = (tl_gemm){"tl_gemm_" #name "_" TEXT(LEVEL), TL_ACT_F32, 1, NULL, NULL, FN(tl_gemm_f32)}; \
     k->exact[id] = k->gemm[id];
-#define QUANT(id, NAME, name, elems, bytes, has_min) \
+#define QUANT(id, NAME, name, ...) \
     k->exact[id] = (tl_gemm){"tl_exact_" #name "_" TEXT(LEVEL), TL_ACT_F32, 1, NULL, NULL, FN(tl_gemm_f32)};
 #define NAMED(id, NAME, name, elems, bytes)
 #define GONE(id, NAME, name, advice)

@@ -3,9 +3,6 @@
  * generic.h: products of types without a packed form. ROWS raw rows are decoded by the type's unpack function into a
  * panel, then panel.h does the rest: decoding is scalar, the product is not. */
 
-/* Types with a scale for every 16 elements; the others have one for 32 or more. */
-static int half_scales(int type) { return type == TL_TYPE_Q2_K || type == TL_TYPE_Q3_K || type == TL_TYPE_Q6_K; }
-
 /* Codes are stored as the panel's kind wants them: unsigned as they are with minima, plus 128 for VNNI, else signed. */
 static void generic_row(const tl_type_info *t, const uint8_t *src, int k, uint8_t *panel, int r, int half) {
     int has_min = t->has_min;
@@ -26,7 +23,7 @@ static void generic_row(const tl_type_info *t, const uint8_t *src, int k, uint8_
 
 static void FN(gemm, generic)(const tl_gemm_args *a) {
     const tl_type_info *t = tl_type_info_get((uint32_t)a->type);
-    int half = half_scales(a->type);
+    int half = t->dist == 16;   /* a scale for each half of 32 elements */
     size_t row_bytes = (size_t)(a->k / t->elems) * (size_t)t->bytes;
     size_t bytes = (size_t)a->k / 32 * (size_t)PANEL_BLOCK(half, t->has_min);
     uint8_t *panels = (uint8_t *)a->scratch + (size_t)a->k / 32 * 2 * TERM_BYTES;
@@ -45,7 +42,7 @@ static void FN(gemm, generic)(const tl_gemm_args *a) {
 
 static void fill_generic(tl_kernels *k) {
 #define FLOAT(id, NAME, name, elems, bytes)
-#define QUANT(id, NAME, name, elems, bytes, has_min) \
+#define QUANT(id, NAME, name, ...) \
     k->gemm[id] = (tl_gemm){STR(FN(gemm, generic)), TL_ACT_Q8, 1, NULL, NULL, FN(gemm, generic)};
 #define NAMED(id, NAME, name, elems, bytes)
 #define GONE(id, NAME, name, advice)

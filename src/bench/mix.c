@@ -3,6 +3,7 @@
  * mix.c: which tensor gets which type. The mixes and what happens to rows that a block does not divide are those of
  * llama.cpp's quantizer (llama-quant.cpp, without an importance matrix), so that sizes and speeds are those of files
  * that people have. */
+#include "bench/random.h"
 #include "bench/shape.h"
 
 #include <string.h>
@@ -36,8 +37,7 @@ static const struct { int type, instead; } fallbacks[] = {
 };
 
 static int computable(int type) {
-    const tl_type_info *info = type < 0 ? NULL : tl_type_info_get((uint32_t)type);
-    return info && (info->kind == TL_KIND_FLOAT || info->kind == TL_KIND_QUANT);
+    return tl_random_possible(type);   /* those that can be computed with, and made */
 }
 
 const tl_mix *tl_mix_find(const char *name, tl_mix *room, tl_error *err) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * random.c: see random.h. A table says where each type's blocks keep their scales; everything else of a block may be
- * any byte. */
+ * random.c: see random.h. The table of types says where blocks keep their scales; everything else of a block may be any
+ * byte. */
 #include "bench/random.h"
 
 #include <math.h>
@@ -37,47 +37,58 @@ static uint16_t to_bf16(float f) {
     return (uint16_t)(u >> 16);
 }
 
-/* Where a block keeps its f16 scale d and, with minima, the f16 that centres values around 0 if it is ratio * d. */
-static const struct scale_field { int type, d_at, m_at; float ratio; } scale_fields[] = {
-    {TL_TYPE_Q4_0, 0, -1, 0},   {TL_TYPE_Q4_1, 0, 2, -7.5f},  {TL_TYPE_Q5_0, 0, -1, 0},   {TL_TYPE_Q5_1, 0, 2, -15.5f},
-    {TL_TYPE_Q8_0, 0, -1, 0},   {TL_TYPE_Q2_K, 80, 82, 1.5f}, {TL_TYPE_Q3_K, 108, -1, 0}, {TL_TYPE_Q4_K, 0, 2, 7.5f},
-    {TL_TYPE_Q5_K, 0, 2, 15.5f}, {TL_TYPE_Q6_K, 208, -1, 0},  {TL_TYPE_IQ4_NL, 0, -1, 0}, {TL_TYPE_IQ4_XS, 0, -1, 0},
-    {TL_TYPE_TQ1_0, 52, -1, 0}, {TL_TYPE_TQ2_0, 64, -1, 0},   {TL_TYPE_MXFP4, -1, -1, 0},
-};
+/* The nearest below, without sign; 0 .. 448. */
+static uint8_t to_e4m3(float f) {
+    int exponent;
+    float fraction = frexpf(f, &exponent);   /* 0.5 .. 1 */
+    if (!(f > 0)) return 0;
+    if (exponent + 6 < 1) return (uint8_t)(f * 512.0f);
+    if (exponent + 6 > 15) return 0x7e;
+    return (uint8_t)((exponent + 6) << 3 | (int)((fraction * 2 - 1) * 8));
+}
 
-static void set_scale(const struct scale_field *s, uint8_t *block, float d) {
-    uint16_t h = to_f16(d), m = to_f16(d * s->ratio);
-    if (s->type == TL_TYPE_MXFP4) block[0] = (uint8_t)(128 + (int)floorf(log2f(d)));   /* value = 2^(byte-128) * code */
-    else memcpy(block + s->d_at, &h, 2);
-    if (s->m_at >= 0) memcpy(block + s->m_at, &m, 2);
+static void set_scale(const tl_type_info *t, uint8_t *block, float d) {
+    const tl_scale_place *s = &t->scale;
+    uint16_t h = to_f16(d), m = to_f16(d * s->centre);
+    if (s->form == TL_SCALE_F16) memcpy(block + s->at, &h, 2);
+    if (s->form == TL_SCALE_F16 && s->min_at >= 0) memcpy(block + s->min_at, &m, 2);
+    if (s->form == TL_SCALE_E8M0) block[s->at] = (uint8_t)(128 + (int)floorf(log2f(d)));
+    for (int i = 0; s->form == TL_SCALE_E4M3 && i < t->elems / t->dist; i++) block[s->at + i] = to_e4m3(d);
 }
 
 /* n random blocks whose values have the given deviation. The scale that does it is found by looking at the values that
  * scale 1 gives: they are proportional to it. */
-static void random_blocks(const struct scale_field *s, uint8_t *out, size_t n, float deviation, uint64_t *state) {
-    const tl_type_info *info = tl_type_info_get((uint32_t)s->type);
+static void random_blocks(int type, uint8_t *out, size_t n, float deviation, uint64_t *state) {
+    const tl_type_info *info = tl_type_info_get((uint32_t)type);
     double sum = 0;
     float values[256];
     for (size_t i = 0; i < n * (size_t)info->bytes; i++) out[i] = (uint8_t)next_random(state);
     size_t sample = n < 64 ? n : 64;
     for (size_t b = 0; b < sample; b++) {
         uint8_t *block = out + b * (size_t)info->bytes;
-        set_scale(s, block, 1);
-        tl_dequantize(s->type, block, values, info->elems);
+        set_scale(info, block, 1);
+        tl_dequantize(type, block, values, info->elems);
         for (int i = 0; i < info->elems; i++) sum += (double)values[i] * (double)values[i];
     }
     float d = deviation / (float)sqrt(sum / (double)(sample * (size_t)info->elems));
     for (size_t b = 0; b < n; b++) {
         float vary = 0.75f + (float)(next_random(state) & 255) / 512.0f;
-        set_scale(s, out + b * (size_t)info->bytes, d * vary);
+        set_scale(info, out + b * (size_t)info->bytes, d * vary);
     }
 }
 
+int tl_random_possible(int type) {
+    const tl_type_info *t = type < 0 ? NULL : tl_type_info_get((uint32_t)type);
+    if (!t) return 0;
+    if (t->kind == TL_KIND_QUANT) return t->scale.form != TL_SCALE_UNKNOWN;
+    return type == TL_TYPE_F32 || type == TL_TYPE_F16 || type == TL_TYPE_BF16;
+}
+
 void tl_random_weights(int type, void *out, size_t n, float mean, float deviation, uint64_t *state) {
-    for (size_t i = 0; i < sizeof scale_fields / sizeof *scale_fields; i++) {
-        if (scale_fields[i].type != type) continue;
-        size_t elems = (size_t)tl_type_info_get((uint32_t)type)->elems;
-        random_blocks(&scale_fields[i], out, n / elems, deviation, state);
+    const tl_type_info *t = tl_type_info_get((uint32_t)type);
+    if (!tl_random_possible(type)) return;
+    if (t->kind == TL_KIND_QUANT) {
+        random_blocks(type, out, n / (size_t)t->elems, deviation, state);
         return;
     }
     for (size_t i = 0; i < n; i++) {

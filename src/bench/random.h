@@ -8,6 +8,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* Whether types.def says enough of a type to make some. */
+int tl_random_possible(int type);
 /* Fills n values of a FLOAT or QUANT type (n a multiple of the block's) that vary by deviation around mean (mean: float
  * types only). Quantized ones are random bytes with the scale fields set: every code and sub-block scale occurs. */
 void tl_random_weights(int type, void *out, size_t n, float mean, float deviation, uint64_t *state);

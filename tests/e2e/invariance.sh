@@ -9,11 +9,13 @@ ids="1 7 30 45 9 81 2 17 33 64 5 99 12 4 71 23 8 150 31 6 77"
 levels="scalar $("$TINYLLM" cpu --json | tr ',{}[]' '\n' | sed -n 's/.*"level":"\([a-z0-9]*\)".*/\1/p' | sort -u)"
 i=0
 archs="llama qwen2 qwen3 gemma gemma2 gemma3 olmo2 granite smollm3 phi3 phi2 starcoder2 gpt2 gptneox qwen2moe qwen3moe granitemoe gpt-oss"
-for type in f32 f16 bf16 q4_0 q4_1 q5_0 q5_1 q8_0 q2_k q3_k q4_k q5_k q6_k iq4_nl iq4_xs mxfp4 tq1_0 tq2_0; do
+# Every type that can be computed with, and the elements of its block.
+for row in $(sed -nE 's/^(FLOAT|QUANT)\([ 0-9]*, [A-Z0-9_]*, *([a-z0-9_]*), *([0-9]*),.*/\2:\3/p' kernels/types.def); do
+    type=${row%:*}
     i=$((i + 1))
     arch=${archs%% *}   # by turns
     archs="${archs#* } $arch"
-    case $type in *_k | iq4_xs | tq*) embd=256 ff=512 heads=8 ;; *) embd=96 ff=160 heads=4 ;; esac
+    case ${row#*:} in 256) embd=256 ff=512 heads=8 ;; 64) embd=128 ff=192 heads=4 ;; *) embd=96 ff=160 heads=4 ;; esac
     "$mk" "$dir/m" --arch $arch --type $type --embd $embd --ff $ff --heads $heads --kv-heads 2 --head-dim 32 --layers 2 --seed $i >/dev/null 2>"$dir/err" ||
         { echo "FAIL invariance $type: $(head -1 "$dir/err")"; continue; }
     bad=

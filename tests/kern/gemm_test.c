@@ -80,21 +80,16 @@ static int rnd_to(int end) { return (int)(rnd() % (uint32_t)end); }
 static float rnd_float(void) { return (float)(int32_t)rnd() * 0x1p-31f; }
 static float rnd_bell(void) { return rnd_float() + rnd_float() + rnd_float(); }
 
-/* Where a block type keeps its float16 scales. */
-static const struct { int type, at[2]; } scale_at[] = {
-    {TL_TYPE_Q4_0, {0, -1}}, {TL_TYPE_Q4_1, {0, 2}}, {TL_TYPE_Q5_0, {0, -1}}, {TL_TYPE_Q5_1, {0, 2}},
-    {TL_TYPE_Q8_0, {0, -1}}, {TL_TYPE_Q2_K, {80, 82}}, {TL_TYPE_Q3_K, {108, -1}}, {TL_TYPE_Q4_K, {0, 2}},
-    {TL_TYPE_Q5_K, {0, 2}}, {TL_TYPE_Q6_K, {208, -1}}, {TL_TYPE_IQ4_NL, {0, -1}}, {TL_TYPE_IQ4_XS, {0, -1}},
-    {TL_TYPE_TQ1_0, {52, -1}}, {TL_TYPE_TQ2_0, {64, -1}},
-};
-
 static void put_u16(uint8_t *p, uint32_t v) { p[0] = (uint8_t)v; p[1] = (uint8_t)(v >> 8); }
 
-/* Sets scale i of a block, if it has one, to the value; mxfp4: to the nearest power of two. */
+/* Sets scale (0) or minimum (1) of a block, if it has one; where scales are bytes, to a power of two near it. */
 static void set_scale(uint8_t *block, int i, uint16_t half) {
-    if (type == TL_TYPE_MXFP4) block[0] = (uint8_t)((half >> 10 & 31) + 128 - 15);
-    for (size_t s = 0; s < sizeof scale_at / sizeof *scale_at; s++)
-        if (scale_at[s].type == type && scale_at[s].at[i] >= 0) put_u16(block + scale_at[s].at[i], half);
+    const tl_scale_place *s = &info->scale;
+    int exponent = half >> 10 & 31, at = i ? s->min_at : s->at;
+    if (s->form == TL_SCALE_F16 && at >= 0) put_u16(block + at, half);
+    if (s->form == TL_SCALE_E8M0 && !i) block[s->at] = (uint8_t)(exponent + 128 - 15);
+    for (int part = 0; s->form == TL_SCALE_E4M3 && !i && part < info->elems / info->dist; part++)
+        block[s->at + part] = (uint8_t)(exponent < 9 ? exponent : exponent > 23 ? 0x7e : (exponent - 8) << 3 | (half >> 7 & 7));
 }
 
 static void fill_block(uint8_t *b, int mode) {
@@ -109,8 +104,8 @@ static void fill_block(uint8_t *b, int mode) {
         set_scale(b, i, (uint16_t)half);
     }
     /* The smallest exponents, whose scales are subnormal, and the largest: 12 times those no float holds. */
-    if (type == TL_TYPE_MXFP4 && mode == W_SUBNORMAL) b[0] = (uint8_t)rnd_to(2);
-    if (type == TL_TYPE_MXFP4 && mode == W_HIGH && gemm->act != TL_ACT_F32) b[0] = (uint8_t)(254 + rnd_to(2));
+    if (info->scale.form == TL_SCALE_E8M0 && mode == W_SUBNORMAL) b[0] = (uint8_t)rnd_to(2);
+    if (info->scale.form == TL_SCALE_E8M0 && mode == W_HIGH && gemm->act != TL_ACT_F32) b[0] = (uint8_t)(254 + rnd_to(2));
 }
 
 static void fill_float(uint8_t *p, int mode) {
@@ -331,7 +326,7 @@ static void check_faults(void) {
         }
     *x = x_was;
 
-    if (type == TL_TYPE_MXFP4) return;   /* its scales are finite whatever the bits */
+    if (info->kind == TL_KIND_QUANT && info->scale.form != TL_SCALE_F16) return;   /* no bits of other scales are meant as NaN */
     bad = rnd_to(rows);
     uint8_t *block = raw + (size_t)bad * row_bytes + (size_t)rnd_to(k / info->elems) * (size_t)info->bytes;
     int special = rnd() & 1, f16 = special ? 0x7e01 : 0xfc00;
