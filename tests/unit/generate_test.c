@@ -158,7 +158,7 @@ static void cancel_from_another_thread(void) {
     tl_session *s = q ? tl_session_new(q, &(tl_session_options){.n_ctx = 1 << 16, .n_batch = 64, .n_threads = 1}, NULL) : NULL;
     int n = 1 << 16;
     int32_t *ids = calloc((size_t)n, sizeof *ids);
-    pthread_t t;
+    pthread_t t = 0;
     tl_error err = {0};
     CHECK(s && pthread_create(&t, NULL, cancel_soon, s) == 0);
     CHECKF(tl_session_append(s, ids, n, &err) == TL_E_CANCELLED, "%s", err.text);
