@@ -81,7 +81,7 @@ typedef struct tl_model tl_model;
 typedef int tl_progress_fn(void *user, double done);
 
 typedef struct tl_model_options {
-    const char *cpu;         /* highest CPU level to use ("scalar", "avx2", ...); NULL: $TINYLLM_CPU, else the best */
+    const char *cpu;         /* highest CPU level to use ("scalar", "avx2", ...); NULL: the best that this CPU can run */
     int n_threads;           /* for loading; as in a session */
     int exact;               /* 1: float32 activations and raw weights, for testing; slow */
     int no_pack;             /* 1: weights stay in the file's pages, which processes share (and a file that is cut while in

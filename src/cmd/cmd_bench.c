@@ -72,7 +72,7 @@ int tl_bench_levels(const char *list, int *v, int cap, tl_error *err) {
     for (const char *s = list; s;) {
         if (n == cap) return tl_fail(err, TL_E_ARGUMENT, "--cpu: more than %d levels", cap);
         if (!tl_bench_word(&s, "--cpu", name, sizeof name, err)) return err->code;
-        v[n] = tl_level_choose(name, NULL, err);
+        v[n] = tl_cmd_level(name, NULL, err);
         if (v[n++] < 0) return err->code;
     }
     return n;

@@ -281,7 +281,7 @@ static int parse_lists(suite *s, tl_error *err) {
     if (!work) return tl_fail(err, TL_E_ARGUMENT, "bench: -p 0 and -n 0 leave nothing to measure");
     for (int i = 0; i < s->threads.n; i++) s->threads.v[i] = tl_cmd_threads(s->threads.v[i]);
     if (a->cpu) s->level.n = tl_bench_levels(a->cpu, s->level.v, MAX_LIST, err);
-    else s->level.v[0] = tl_level_choose(NULL, NULL, err);
+    else s->level.v[0] = tl_cmd_level(NULL, NULL, err);
     return err->code;
 }
 

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "base/pool.h"
-#include "cmd/cmd.h"
+#include "cmd/cmd_model.h"
 #include "compute/compute.h"
 #include "kernels.h"
 
@@ -130,7 +130,7 @@ static int cpu_main(const tl_cmd *self, int argc, char **argv) {
     tl_cpu_name(r.name, sizeof r.name);
     r.features = tl_cpu_features();
     tl_usable_threads("/", &r.count);
-    r.level = tl_level_choose(a.cpu, &r.why, &err);
+    r.level = tl_cmd_level(a.cpu, &r.why, &err);
     if (r.level < 0) return tl_cmd_fail(&err);
     tl_kernels_init(&r.kernels, r.level);
     find_origins(&r);

@@ -7,7 +7,17 @@
 #include <string.h>
 #include <unistd.h>
 #include "cmd/cmd_model.h"
+#include "compute/compute.h"
 #include "kernels.h"
+
+int tl_cmd_level(const char *cpu, const char **why, tl_error *err) {
+    const char *env = getenv("TINYLLM_CPU"), *from = cpu ? "--cpu" : "TINYLLM_CPU";
+    if (!cpu && env && *env) cpu = env;
+    if (why) *why = !cpu || !*cpu ? "the best that this CPU can run" : cpu == env ? "set by TINYLLM_CPU" : "set by --cpu";
+    int level = tl_level_choose(cpu, err);
+    if (level < 0) tl_error_context(err, "%s", from);
+    return level;
+}
 
 int tl_cmd_kv(const tl_model_args *args, tl_error *err) {
     tl_kernels k;
@@ -39,7 +49,9 @@ static int load_progress(void *user, double done) {
 tl_model *tl_cmd_open(const tl_model_args *args, const char *path, int exact, tl_error *err) {
     loading l = {.begun = tl_now()};
     tl_model_options o = tl_model_options_default();
-    o.cpu = args->cpu;
+    int level = tl_cmd_level(args->cpu, NULL, err);
+    if (level < 0) return NULL;
+    o.cpu = tl_levels[level].name;
     o.n_threads = (int)args->threads;
     o.exact = exact;
     o.no_pack = args->no_pack;
@@ -69,7 +81,7 @@ tl_session *tl_cmd_session(const tl_model_args *args, const tl_model *m, int n_c
     if (o.kv_type < 0) return NULL;
     if (tl_model_warning(m)) tl_status("warning: %s", tl_model_warning(m));
     tl_session *s = tl_session_new(m, &o, err);
-    if (!s && err->code == TL_E_MEMORY) tl_error_hint(err, "a smaller context, -c, needs less");
+    if (!s && err->code == TL_E_MEMORY) tl_error_hint(err, "fewer threads, -t, or a smaller context, -c, need less");
     int64_t trained = tl_model_get_info(m).n_ctx_train;
     if (s && trained > 0 && tl_session_ctx(s) > trained)
         tl_status("warning: the model was trained for contexts of %lld tokens", (long long)trained);

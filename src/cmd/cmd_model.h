@@ -27,6 +27,9 @@ typedef struct tl_model_args {
      "type of the KV cache: f16, f32, q8_0 or q4_0; default f16"},                                                     \
     {"--no-pack", NULL, TL_OPT_FLAG, offsetof(type, field) + offsetof(tl_model_args, no_pack), 0, 0, TL_NO_PACK_HELP}
 
+/* Index into tl_levels of the level to use: that of --cpu, or (NULL) of $TINYLLM_CPU, or (none, empty) the best.
+ * Negative with an error that says which of them is wrong. *why (may be NULL): where the choice came from. */
+int tl_cmd_level(const char *cpu, const char **why, tl_error *err);
 /* TL_KV_TYPE_* of args->kv, or TL_E_ARGUMENT. */
 int tl_cmd_kv(const tl_model_args *args, tl_error *err);
 tl_model *tl_cmd_open(const tl_model_args *args, const char *path, int exact, tl_error *err);

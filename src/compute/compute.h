@@ -13,9 +13,9 @@
 #include "kernels.h"
 #include "kv/kv.h"
 
-/* Index into tl_levels of the level to use: wanted, or (NULL) $TINYLLM_CPU, or the best. Negative with an error that
- * names the levels or what the CPU lacks. *why (may be NULL): where the choice came from. */
-int tl_level_choose(const char *wanted, const char **why, tl_error *err);
+/* Index into tl_levels of the level to use: wanted, or (NULL, empty) the best that this CPU can run. Negative with an error that
+ * names the levels or what the CPU lacks. */
+int tl_level_choose(const char *wanted, tl_error *err);
 
 /* Adds the names of the features in bits, one blank between. */
 void tl_feature_names(tl_buf *out, uint32_t bits);

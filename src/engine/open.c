@@ -40,7 +40,7 @@ static int load_vocab(struct tl_model *m, const char *path, tl_error *err) {
 
 static int load(struct tl_model *m, const char *path, const tl_model_options *o, tl_error *err) {
     double start = tl_now();
-    int level = tl_level_choose(o->cpu, NULL, err);
+    int level = tl_level_choose(o->cpu, err);
     if (level < 0) return TL_E_ARGUMENT;
     tl_kernels_init(&m->k, level);
     if (!(m->gguf = tl_gguf_open(path, 0, err))) return err ? err->code : TL_E_FORMAT;

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT
  * CPU detection and the choice and filling of levels, with made-up CPUs. A level fills its
  * part of the table with code of its own instructions, so only levels that this CPU has are filled. */
+#include <stdlib.h>
+#include "compute/compute.h"
 #include "kernels.h"
 #include "test.h"
 
@@ -82,6 +84,21 @@ static void tables_are_full(void) {
     }
 }
 
+/* $TINYLLM_CPU and --cpu belong to the program. */
+static void library_asks_its_caller_alone(void) {
+    tl_error err = {0};
+    char *was = getenv("TINYLLM_CPU");
+    was = was ? strcpy(malloc(strlen(was) + 1), was) : NULL;
+    setenv("TINYLLM_CPU", "rubbish", 1);
+    CHECK(tl_level_choose(NULL, &err) == tl_level_best() && tl_level_choose("", &err) == tl_level_best() && !err.code);
+    CHECK(tl_level_choose("scalar", &err) == 0 && !err.code);
+    CHECK(tl_level_choose("avx9", &err) < 0 && err.code == TL_E_ARGUMENT && strstr(err.text, "no CPU level \"avx9\""));
+    CHECKF(!strstr(err.text, "--") && !strstr(err.text, "TINYLLM"), "%s", err.text);
+    if (was) setenv("TINYLLM_CPU", was, 1);
+    else unsetenv("TINYLLM_CPU");
+    free(was);
+}
+
 static void cpu_name(void) {
     char whole[64], part[6];
     memset(whole, 'x', sizeof whole);
@@ -100,6 +117,7 @@ int main(void) {
     RUN(choice);
     RUN(no_slot_from_a_level_that_is_not_part);
     RUN(tables_are_full);
+    RUN(library_asks_its_caller_alone);
     RUN(cpu_name);
     return tl_test_end();
 }

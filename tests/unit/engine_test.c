@@ -79,7 +79,7 @@ static tl_model *open_model(const char *path, int exact, const char *cpu) {
     tl_error err = {0};
     tl_model_options o = tl_model_options_default();
     o.exact = exact;
-    o.cpu = cpu;
+    o.cpu = cpu ? cpu : getenv("TINYLLM_CPU");   /* the library does not look; tests run at any level */
     tl_model *m = tl_model_open(path, &o, &err);
     CHECKF(m, "%s", err.text);
     return m;
