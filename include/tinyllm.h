@@ -334,7 +334,7 @@ typedef struct tl_generator_stats {
 } tl_generator_stats;
 tl_generator_stats tl_generator_get_stats(const tl_generator *g);
 
-/* Called for every token with the text it brought (n may be 0) and once more at the end; nonzero cancels. */
+/* Called at every step with the text it brought (n may be 0); the last call has what was held back. Nonzero cancels. */
 typedef int tl_text_fn(void *user, const char *text, size_t n);
 /* The whole loop: continues sequence seq of s, whose logits are the last batch's first, until the text ends. Returns
  * TL_OK; why it ended is in the statistics (a full context and tl_session_cancel are no errors here). */

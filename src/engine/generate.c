@@ -123,6 +123,8 @@ static int ends(const tl_generator *g, int32_t id) {
     return tl_token_is_end(g->m, id);
 }
 
+static int full(const tl_generator *g) { return g->o.max_tokens >= 0 && g->stats.n_tokens >= g->o.max_tokens; }
+
 static int give(tl_generator *g, int32_t id, tl_step *step, tl_error *err) {
     if (g->stats.finish) flush(g);
     if (g->text.failed || g->stops.held.failed) return tl_fail(err, TL_E_MEMORY, "out of memory for the text");
@@ -134,7 +136,7 @@ int tl_generator_step(tl_generator *g, const float *logits, tl_step *step, tl_er
     if (!g || !step) return tl_null(err, g ? "step" : "generator");
     g->text.n = 0;
     if (g->stats.finish) return give(g, -1, step, err);
-    if (g->o.max_tokens >= 0 && g->stats.n_tokens >= g->o.max_tokens) {
+    if (full(g)) {   /* with max_tokens 0 */
         g->stats.finish = TL_END_LENGTH;
         return give(g, -1, step, err);
     }
@@ -145,6 +147,7 @@ int tl_generator_step(tl_generator *g, const float *logits, tl_step *step, tl_er
         int rc = push_token(g, id, err);
         if (rc != TL_OK) return rc;
         g->stats.n_tokens++;
+        if (!g->stats.finish && full(g)) g->stats.finish = TL_END_LENGTH;   /* the last one need not be computed */
     }
     return give(g, id, step, err);
 }
@@ -158,18 +161,15 @@ int tl_generator_end(tl_generator *g, int finish, tl_step *step, tl_error *err) 
 
 /* ---- the loop ---- */
 
-/* Computes a token; a full context and a cancelled session end the text. */
+/* Computes a token; no room left (in the context or the session) and a cancelled session end the text. */
 static int compute(tl_session *s, int32_t seq, tl_generator *g, int32_t id, int *finish, tl_error *err) {
-    if (tl_session_pos(s, seq) >= tl_session_ctx(s)) {
-        *finish = TL_END_CONTEXT;
-        return TL_OK;
-    }
     tl_error e = {0};
     int rc = tl_session_eval(s, &(tl_batch){.n = 1, .token = &id, .seq = &seq}, &e);
     if (rc == TL_OK) g->stats.n_computed++;
+    else if (rc == TL_E_CONTEXT) *finish = TL_END_CONTEXT;
     else if (rc == TL_E_CANCELLED) *finish = TL_END_CANCELLED;
     else if (err) *err = e;
-    return rc == TL_E_CANCELLED ? TL_OK : rc;
+    return *finish ? TL_OK : rc;
 }
 
 int tl_generate(tl_session *s, int seq, tl_generator *g, tl_text_fn *fn, void *user, tl_error *err) {
