@@ -29,10 +29,10 @@ static const tl_opt_other *find_other(const tl_opt_other *others, const char *wo
     return NULL;
 }
 
-/* "-n5": an option of one letter with a number behind it. *n becomes the letter's length. */
+/* "-n5", "-n=5": an option of one letter with a number behind it. *n becomes the letter's length. */
 static const tl_opt *find_joined(const tl_opt *table, const char *word, size_t *n) {
     const tl_opt *o = *n > 2 && word[1] != '-' ? find(table, word, 2) : NULL;
-    if (!o || (o->kind != TL_OPT_INT && o->kind != TL_OPT_NUM) || !strchr("-.0123456789", word[2])) return NULL;
+    if (!o || (o->kind != TL_OPT_INT && o->kind != TL_OPT_NUM) || !strchr("=-.0123456789", word[2])) return NULL;
     *n = 2;
     return o;
 }

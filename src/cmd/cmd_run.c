@@ -29,7 +29,7 @@ static const tl_opt options[] = {
     {"--system", "TEXT", TL_OPT_STR, AT(system), 0, 0, "with --chat: a system message before the question"},
     {"-n,--n-predict", "N", TL_OPT_INT, AT(n), -1, INT32_MAX,
      "at most N tokens; -1: until the context is full; default 256, with --chat -1"},
-    {"-c,--ctx", "N", TL_OPT_INT, AT(ctx), 1, INT32_MAX,
+    {"-c,--ctx", "N", TL_OPT_INT, AT(ctx), 1, 1 << 24,
      "context in tokens, prompt included; default: the model's, at most 4096"},
     TL_MODEL_OPTS(run_args, model),
     TL_SAMPLING_OPTS(run_args, sampling),
@@ -79,7 +79,7 @@ static int tokenize_prompt(run *r, const char *text, size_t len, tl_error *err) 
     if (n == 0 && len > 0)
         return tl_fail(err, TL_E_ARGUMENT, "run: this model has no tokens for any byte of the prompt");
     if (n == 0)
-        return tl_fail(err, TL_E_ARGUMENT, "run: the prompt is empty, and %s: there is nothing to continue",
+        return tl_fail(err, TL_E_ARGUMENT, "run: the prompt is empty, and %s: there is nothing to continue; give -p TEXT",
                        r->a.no_bos ? "--no-bos was given" : "this model does not begin texts with a token of its own");
     r->prompt = tl_alloc_n((size_t)n, sizeof *r->prompt, "the prompt's tokens", err);
     if (!r->prompt) return TL_E_MEMORY;

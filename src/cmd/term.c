@@ -2,6 +2,7 @@
  *
  * term.c: see term.h. */
 #include <stdio.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include "cmd/term.h"
 
@@ -25,7 +26,13 @@ void tl_term_escape(tl_buf *out, const char *text, size_t n) {
     tl_buf_add(out, text + from, n - from);
 }
 
-tl_term tl_term_open(FILE *f) { return (tl_term){.f = f, .is_terminal = isatty(fileno(f))}; }
+tl_term tl_term_open(FILE *f) {
+    struct stat here, status;
+    tl_term t = {.f = f, .is_terminal = isatty(fileno(f))};
+    t.shared = t.is_terminal || (fstat(fileno(f), &here) == 0 && fstat(STDERR_FILENO, &status) == 0 &&
+                                 here.st_dev == status.st_dev && here.st_ino == status.st_ino);
+    return t;
+}
 
 void tl_term_write(tl_term *t, const char *text, size_t n) {
     if (!n) return;
@@ -39,6 +46,6 @@ void tl_term_write(tl_term *t, const char *text, size_t n) {
 }
 
 void tl_term_end_line(tl_term *t) {
-    if (t->is_terminal && t->mid_line) fputc('\n', t->f);
+    if (t->shared && t->mid_line) fputc('\n', t->f);
     t->mid_line = 0;
 }

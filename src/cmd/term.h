@@ -10,12 +10,12 @@
 /* Appends text [n], whole UTF-8 characters, with control characters but newline and tab as \xNN. */
 void tl_term_escape(tl_buf *out, const char *text, size_t n);
 
-/* Where a text goes, and how its last line stands. */
-typedef struct tl_term { FILE *f; int is_terminal, mid_line; } tl_term;
+/* Where a text goes, and how its last line stands. shared: status lines go there too (a terminal, or 2>&1). */
+typedef struct tl_term { FILE *f; int is_terminal, shared, mid_line; } tl_term;
 tl_term tl_term_open(FILE *f);
 /* Writes text: escaped on a terminal, as it is elsewhere. */
 void tl_term_write(tl_term *t, const char *text, size_t n);
-/* Before other lines: ends a line that was left in the middle, on a terminal. */
+/* Before other lines: ends a line that was left in the middle, if they go to the same place. */
 void tl_term_end_line(tl_term *t);
 
 #endif

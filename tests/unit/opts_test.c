@@ -144,6 +144,7 @@ static void words_of_other_programs(void) {
         {{"--hundred=7"}, 1, TL_OK, 7, NULL},
         {{"-n8"}, 1, TL_OK, 8, NULL},
         {{"-n-8"}, 1, TL_OK, -8, NULL},
+        {{"-n=8"}, 1, TL_OK, 8, NULL},
         {{"-n9x"}, 1, TL_E_ARGUMENT, 0, "whole number"},
         {{"-nx"}, 1, TL_E_ARGUMENT, 0, "unknown option -nx"},
         {{"-ngl", "99"}, 2, TL_E_ARGUMENT, 0, "-ngl: leave it out"},

@@ -35,8 +35,26 @@ static void a_file_gets_the_bytes(void) {
     fclose(f);
 }
 
+/* 2>&1: a status line behind the text begins a line of its own. */
+static void one_file_for_both(void) {
+    FILE *f = tmpfile();
+    int was = dup(STDERR_FILENO);
+    char got[16] = "";
+    dup2(fileno(f), STDERR_FILENO);
+    tl_term t = tl_term_open(f);
+    dup2(was, STDERR_FILENO);
+    close(was);
+    tl_term_write(&t, "a", 1);
+    tl_term_end_line(&t);
+    tl_term_end_line(&t);   /* once */
+    rewind(f);
+    CHECK(!t.is_terminal && fread(got, 1, sizeof got, f) == 2 && memcmp(got, "a\n", 2) == 0);
+    fclose(f);
+}
+
 int main(void) {
     RUN(escapes);
     RUN(a_file_gets_the_bytes);
+    RUN(one_file_for_both);
     return tl_test_end();
 }
