@@ -5,7 +5,7 @@
 rc=0
 [ -z "${RUNNER:-}" ] || { echo "skip install: cross build"; exit 0; }
 nm "$(dirname "$TINYLLM")/libtinyllm.a" 2>/dev/null | grep -q __asan_init && { echo "skip install: sanitized build"; exit 0; }
-root=$tmp/root usr=$tmp/root/usr
+root=$tmp/dest usr=$tmp/dest/usr
 made() { make BUILD="$BUILD" PREFIX=/usr DESTDIR="$root" "$1" >"$tmp/out" 2>"$tmp/err"; }
 check install made install
 for file in bin/tinyllm include/tinyllm.h lib/libtinyllm.a lib/libtinyllm.so lib/pkgconfig/tinyllm.pc share/man/man1/tinyllm.1 \

@@ -377,8 +377,8 @@ static void slices_and_time(void) {
     CHECK(b >= a && b - a < 60);
 }
 
-/* Under AddressSanitizer an allocation that cannot be had shall return NULL, as without it. */
-const char *__asan_default_options(void);
+/* Under AddressSanitizer an allocation that cannot be had shall return NULL, as without it; it must find this name. */
+__attribute__((visibility("default"))) const char *__asan_default_options(void);
 const char *__asan_default_options(void) { return "allocator_may_return_null=1"; }
 
 int main(void) {
