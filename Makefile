@@ -33,7 +33,7 @@ MACHINE := $(shell $(CC) -dumpmachine)
 ARCH    := $(if $(filter x86_64%,$(MACHINE)),x86,$(if $(filter aarch64%,$(MACHINE)),arm,none))
 -include $(wildcard kernels/$(ARCH)_*/flags.mk)
 
-KERNEL_SRC := $(wildcard kernels/*.c kernels/types/*.c kernels/scalar/*.c)
+KERNEL_SRC := $(wildcard kernels/*.c kernels/types/*.c kernels/kv/*.c kernels/scalar/*.c)
 LEVEL_SRC  := $(wildcard kernels/$(ARCH)_*/*.c)
 LIB_SRC    := $(KERNEL_SRC) $(LEVEL_SRC) $(filter-out src/cmd/%,$(wildcard src/*/*.c src/*/*/*.c))
 CMD_SRC    := $(wildcard src/cmd/*.c)

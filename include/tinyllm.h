@@ -191,6 +191,8 @@ typedef struct tl_session tl_session;
 /* Types of cached keys and values. Q8_0 (8.5 bits a value) and Q4_0 (4.5 bits) hold 32 values with one scale: an error
  * of at most 1/254 and 1/8 of their largest magnitude. F16 holds magnitudes up to 65504, larger ones as that. */
 enum { TL_KV_TYPE_F16, TL_KV_TYPE_F32, TL_KV_TYPE_Q8_0, TL_KV_TYPE_Q4_0 };
+/* "f16", ...; NULL: there is no such type. Types are numbered from 0 without a gap. */
+const char *tl_kv_type_name(int type);
 
 typedef struct tl_session_options {
     int n_ctx;               /* positions per sequence; 0: the model's trained context, at most 4096 */

@@ -145,7 +145,17 @@ typedef struct tl_gemm {
 #define TL_KV_PAGE 64
 #define TL_HD_MAX 512
 #define TL_KV_STREAMS 4
-enum { TL_KV_F16, TL_KV_F32, TL_KV_Q8_0, TL_KV_Q4_0, TL_N_KV };
+enum {   /* kv.def */
+#define KV(NAME, name, elems, bytes) TL_KV_##NAME,
+#include "kv.def"
+#undef KV
+    TL_N_KV
+};
+typedef struct tl_kv_type {
+    const char *name;        /* "f16" */
+    int elems, bytes;        /* of one block of a position's values */
+} tl_kv_type;
+extern const tl_kv_type tl_kv_types[TL_N_KV];
 
 /* One step of online softmax: adds a page to the running state of nq queries that share its kv head.
  * For query i the visible positions of the page are lo[i] <= p < hi[i] (page-relative; hi <= lo: page skipped).
@@ -165,13 +175,18 @@ typedef struct tl_attn_args {
 } tl_attn_args;
 
 typedef struct tl_kv_ops {
-    const char *name;        /* of the type: "f16" */
-    int elems, bytes;        /* of one block of a position's values */
+    const char *name;        /* and sizes: as in tl_kv_types */
+    int elems, bytes;
     void (*put_q)(void *dst, const float *q, int hd);   /* q scaled already (1/sqrt(hd) or the model's own factor) */
     void (*put_k)(void *page, const float *k, int hd, int at);   /* writes position at (0..TL_KV_PAGE-1) */
     void (*put_v)(void *page, const float *v, int hd, int at);
     void (*attn)(const tl_attn_args *);
 } tl_kv_ops;
+/* Values of a head of dim values as pages hold them: padded to a multiple of 16 and of the type's block of elems. */
+static inline int64_t tl_kv_head_dim(int elems, int64_t dim) {
+    const int unit = elems > 16 ? elems : 16;
+    return (dim + unit - 1) / unit * unit;
+}
 /* Bytes of a K page, and of a V page. */
 static inline size_t tl_kv_page_bytes(const tl_kv_ops *ops, int hd) {
     return (size_t)(hd / ops->elems) * (size_t)ops->bytes * TL_KV_PAGE;

@@ -3,11 +3,12 @@
 # Run from the project's root: prints every break of the rules below and fails if there is one.
 #  - includes go one way (docs/DESIGN.md): a module includes its own folder and those in its row here
 #  - tensor types are a table: "case TL_TYPE_" stands nowhere but in tests
+#  - cache types are a table: src and tools name none of them (TL_KV_<NAME>)
 #  - no file of code is longer than 700 lines (generated tables, marked in their first lines, aside)
 bad=0
 complain() { echo "layers: $*"; bad=1; }
 
-# What a module may include besides itself and tinyllm.h. "kernels" stands for kernels/kernels.h alone.
+# What a module may include besides itself and tinyllm.h. "kernels" stands for kernels.h and kv.def alone.
 allowed() {
     case $1 in
         base) echo "" ;;
@@ -34,7 +35,7 @@ for dir in src/*/; do
         file=${line%%:*} inc=${line#*:}
         case $inc in
             tinyllm.h) continue ;;
-            kernels.h) need=kernels ;;
+            kernels.h | kv.def) need=kernels ;;
             */*) need=${inc%%/*} ;;
             *) [ -f "$(dirname "$file")/$inc" ] && continue; need=$inc ;;
         esac
@@ -57,6 +58,12 @@ done
 
 for file in $(grep -rl 'case TL_TYPE_' src kernels tools include 2>/dev/null | grep '\.[ch]$'); do
     complain "$file has \"case TL_TYPE_\": a column of kernels/types.def is missing"
+done
+
+for name in $(sed -n 's/^KV(\([A-Z0-9_]*\),.*/\1/p' kernels/kv.def); do
+    for file in $(grep -rlwE "TL_KV_$name" src tools kernels/*.[ch] kernels/scalar kernels/kv --include='*.[ch]'); do
+        complain "$file names cache type TL_KV_$name: walk over kernels/kv.def"
+    done
 done
 
 for file in $(find src kernels include tests tools bench -name '*.[ch]' -o -name '*.def' -o -name '*.sh' -o -name '*.py'); do

@@ -1,28 +1,28 @@
 /* SPDX-License-Identifier: MIT
  *
- * attn.tmpl.h: attention of a SIMD level over one page of the cache (kv, its type, is a constant wherever it is an
- * argument). Up to QB queries share each load and conversion of K and V; what a single query computes is the same
- * whatever its neighbours are:
+ * attn.tmpl.h: attention of a SIMD level over one page of the cache. bits says how values are held and is a constant
+ * wherever it is an argument: 32 f32, 16 f16, 8 and 4 codes. Up to QB queries share each load and conversion of K and V;
+ * what a single query computes is the same whatever its neighbours are:
  *   scores   for all positions of the page (lanes are positions); f16, f32: one fma per dimension in rising order
  *   weights  positions outside lo..hi get a score of -inf, so nothing the page holds there has an effect
  *   values   one fma per position in rising order, reading V at positions lo..hi only
  * Scores and values of quantized pages: attn_q.tmpl.h. */
 
-INLINE vf ld_kv(const void *page, int at, int kv) {
-    return kv == TL_KV_F16 ? ld_f16((const uint16_t *)page + at) : ld((const float *)page + at);
+INLINE vf ld_kv(const void *page, int at, int bits) {
+    return bits == 16 ? ld_f16((const uint16_t *)page + at) : ld((const float *)page + at);
 }
 
 /* Scores of nq queries into w [nq][TL_KV_PAGE]. PV vectors of positions at a time stay in registers. The first of them
  * asks for half the lines of each stream ahead. */
-INLINE void scores(const float *q, const void *k, const uint8_t *const *ahead, int hd, float *w, int nq, int kv) {
-    const int every = kv == TL_KV_F16 ? 2 : 1;   /* dimensions to a line */
+INLINE void scores(const float *q, const void *k, const uint8_t *const *ahead, int hd, float *w, int nq, int bits) {
+    const int every = bits == 16 ? 2 : 1;   /* dimensions to a line */
     for (int p = 0; p < TL_KV_PAGE; p += PV * W) {
         vf s[QB][PV];
         for (int i = 0; i < nq; i++)
             for (int j = 0; j < PV; j++) s[i][j] = set1(0);
         for (int d = 0; d < hd; d++) {
             vf kd[PV];
-            for (int j = 0; j < PV; j++) kd[j] = ld_kv(k, d * TL_KV_PAGE + p + j * W, kv);
+            for (int j = 0; j < PV; j++) kd[j] = ld_kv(k, d * TL_KV_PAGE + p + j * W, bits);
             if (ahead && p == 0 && d % every == 0) ask(ahead, d / every);
             for (int i = 0; i < nq; i++) {
                 const vf qd = set1(q[i * hd + d]);
@@ -37,14 +37,14 @@ INLINE void scores(const float *q, const void *k, const uint8_t *const *ahead, i
 /* acc[i] += sum over lo <= p < hi of w[i][p] * V[p], for cols * W columns from at on. Asks for the lines of ahead, unless
  * it is NULL, that these columns come to. */
 INLINE void add_columns(float *acc, const float *w, const void *v, const uint8_t *const *ahead, int hd, int lo, int hi,
-                        int at, int nq, int cols, int kv) {
-    const int size = kv == TL_KV_F16 ? 2 : 4, every = 256 / (cols * W * size);   /* positions to a line */
+                        int at, int nq, int cols, int bits) {
+    const int size = bits == 16 ? 2 : 4, every = 256 / (cols * W * size);   /* positions to a line */
     vf sum[QB][CV];
     for (int i = 0; i < nq; i++)
         for (int c = 0; c < cols; c++) sum[i][c] = ld(acc + i * hd + at + c * W);
     for (int p = lo; p < hi; p++) {
         vf row[CV];
-        for (int c = 0; c < cols; c++) row[c] = ld_kv(v, p * hd + at + c * W, kv);
+        for (int c = 0; c < cols; c++) row[c] = ld_kv(v, p * hd + at + c * W, bits);
         if (ahead && p % every == 0) ask(ahead, (hd + at) * size / 4 + p / every);
         for (int i = 0; i < nq; i++) {
             const vf wp = set1(w[i * TL_KV_PAGE + p]);
@@ -56,15 +56,15 @@ INLINE void add_columns(float *acc, const float *w, const void *v, const uint8_t
 }
 
 INLINE void add_values(float *acc, const float *w, const void *v, const uint8_t *const *ahead, int hd, int lo, int hi, int nq,
-                       int kv) {
+                       int bits) {
     int at = 0;
     if (lo >= hi) return;
-    if (kv == TL_KV_Q8_0 || kv == TL_KV_Q4_0) {
-        add_values_q(acc, w, v, ahead, hd, lo, hi, nq, kv == TL_KV_Q8_0 ? 8 : 4);
+    if (bits < 16) {
+        add_values_q(acc, w, v, ahead, hd, lo, hi, nq, bits);
         return;
     }
-    for (; at + CV * W <= hd; at += CV * W) add_columns(acc, w, v, ahead, hd, lo, hi, at, nq, CV, kv);
-    for (; at < hd; at += W) add_columns(acc, w, v, ahead, hd, lo, hi, at, nq, 1, kv);
+    for (; at + CV * W <= hd; at += CV * W) add_columns(acc, w, v, ahead, hd, lo, hi, at, nq, CV, bits);
+    for (; at < hd; at += W) add_columns(acc, w, v, ahead, hd, lo, hi, at, nq, 1, bits);
 }
 
 /* Bounds of positions brought into the page. */
@@ -107,13 +107,13 @@ static void FN(attn_weights)(const tl_attn_args *a, int i) {
 
 /* Queries i .. i+nq-1, none of which has an empty range. Positions that all of them see are added jointly, those before
  * and after query by query. The first block asks for what lies ahead. */
-INLINE void attn_block(const tl_attn_args *a, int i, int nq, int kv) {
+INLINE void attn_block(const tl_attn_args *a, int i, int nq, int bits) {
     const uint8_t *const *ahead = i == 0 && a->ahead[0] ? a->ahead : NULL;
     const float *q = (const float *)a->q + i * a->hd;
     float *w = a->scratch + i * TL_KV_PAGE, *acc = a->acc + i * a->hd;
     int lo = 0, hi = TL_KV_PAGE;
-    if (kv == TL_KV_Q8_0 || kv == TL_KV_Q4_0) scores_q(q, a->k, ahead, a->hd, w, nq, kv == TL_KV_Q8_0 ? 8 : 4);
-    else scores(q, a->k, ahead, a->hd, w, nq, kv);
+    if (bits < 16) scores_q(q, a->k, ahead, a->hd, w, nq, bits);
+    else scores(q, a->k, ahead, a->hd, w, nq, bits);
     for (int j = 0; j < nq; j++) {
         FN(attn_weights)(a, i + j);
         if (a->lo[i + j] > lo) lo = a->lo[i + j];
@@ -122,13 +122,13 @@ INLINE void attn_block(const tl_attn_args *a, int i, int nq, int kv) {
     if (lo > hi) hi = lo;
     for (int j = 0; nq > 1 && j < nq; j++)
         add_values(acc + j * a->hd, w + j * TL_KV_PAGE, a->v, NULL, a->hd, from(a->lo[i + j]),
-                   lo < a->hi[i + j] ? lo : to(a->hi[i + j]), 1, kv);
-    add_values(acc, w, a->v, ahead, a->hd, lo, hi, nq, kv);
+                   lo < a->hi[i + j] ? lo : to(a->hi[i + j]), 1, bits);
+    add_values(acc, w, a->v, ahead, a->hd, lo, hi, nq, bits);
     for (int j = 0; nq > 1 && j < nq; j++)
-        add_values(acc + j * a->hd, w + j * TL_KV_PAGE, a->v, NULL, a->hd, hi, to(a->hi[i + j]), 1, kv);
+        add_values(acc + j * a->hd, w + j * TL_KV_PAGE, a->v, NULL, a->hd, hi, to(a->hi[i + j]), 1, bits);
 }
 
-INLINE void attn(const tl_attn_args *a, int kv) {
+INLINE void attn(const tl_attn_args *a, int bits) {
     for (int i = 0, n; i < a->nq; i += n) {
         for (n = 0; i + n < a->nq && from(a->lo[i + n]) < to(a->hi[i + n]); n++) {}
         if (n == 0) n = 1;   /* sees nothing of this page */
@@ -136,12 +136,12 @@ INLINE void attn(const tl_attn_args *a, int kv) {
             const int blocks = (n + QB - 1) / QB;
             n = (n + blocks - 1) / blocks;
             switch (n) {
-            case 1: attn_block(a, i, 1, kv); break;
-            case 2: attn_block(a, i, 2, kv); break;
-            case 3: attn_block(a, i, 3, kv); break;
-            case 4: attn_block(a, i, 4, kv); break;
-            case 5: attn_block(a, i, 5, kv); break;
-            case 6: attn_block(a, i, 6, kv); break;
+            case 1: attn_block(a, i, 1, bits); break;
+            case 2: attn_block(a, i, 2, bits); break;
+            case 3: attn_block(a, i, 3, bits); break;
+            case 4: attn_block(a, i, 4, bits); break;
+            case 5: attn_block(a, i, 5, bits); break;
+            case 6: attn_block(a, i, 6, bits); break;
             }
         }
     }

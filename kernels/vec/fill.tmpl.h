@@ -8,10 +8,10 @@
 #include "vec/attn.tmpl.h"
 #include "vec/kv.tmpl.h"
 
-static void FN(attn_f16)(const tl_attn_args *a) { attn(a, TL_KV_F16); }
-static void FN(attn_f32)(const tl_attn_args *a) { attn(a, TL_KV_F32); }
-static void FN(attn_q8_0)(const tl_attn_args *a) { attn(a, TL_KV_Q8_0); }
-static void FN(attn_q4_0)(const tl_attn_args *a) { attn(a, TL_KV_Q4_0); }
+static void FN(attn_f16)(const tl_attn_args *a) { attn(a, 16); }
+static void FN(attn_f32)(const tl_attn_args *a) { attn(a, 32); }
+static void FN(attn_q8_0)(const tl_attn_args *a) { attn(a, 8); }
+static void FN(attn_q4_0)(const tl_attn_args *a) { attn(a, 4); }
 
 #define FILL_(level) tl_fill_##level##_vec
 #define FILL(level) FILL_(level)
@@ -36,13 +36,14 @@ void FILL(LEVEL)(tl_kernels *k) {
     k->log_sum_exp = FN(log_sum_exp);
     k->attn_finish = FN(attn_finish);
     k->attn_merge = FN(attn_merge);
-#define KV(NAME, name, elems, bytes, query) \
-    k->kv[TL_KV_##NAME] = (tl_kv_ops){#name, elems, bytes, FN(put_q_##query), FN(put_k_##name), FN(put_v_##name), \
-                                      FN(attn_##name)};
-    KV(F16, f16, 1, 2, f32)
-    KV(F32, f32, 1, 4, f32)
-    KV(Q8_0, q8_0, 32, 34, q8)
-    KV(Q4_0, q4_0, 32, 18, q8)
+    /* Cache types with vector forms; the others keep the plain ones (kernels/kv). */
+#define KV(NAME, name, query) \
+    k->kv[TL_KV_##NAME].put_q = FN(put_q_##query), k->kv[TL_KV_##NAME].put_k = FN(put_k_##name); \
+    k->kv[TL_KV_##NAME].put_v = FN(put_v_##name), k->kv[TL_KV_##NAME].attn = FN(attn_##name);
+    KV(F16, f16, f32)
+    KV(F32, f32, f32)
+    KV(Q8_0, q8_0, q8)
+    KV(Q4_0, q4_0, q8)
 #undef KV
 #define FLOAT(id, NAME, name, elems, bytes) \
     k->gemm[id] = (tl_gemm){"tl_gemm_" #name "_" TEXT(LEVEL), TL_ACT_F32, 1, NULL, NULL, FN(tl_gemm_f32)}; \

@@ -17,8 +17,8 @@ INLINE vi dot_32(const vu *k, const int8_t *q, int32_t sum, int bits) {
 #include "vec/attn_q.tmpl.h"
 #include "vec/attn.tmpl.h"
 
-static void FN(attn_q8_0)(const tl_attn_args *a) { attn(a, TL_KV_Q8_0); }
-static void FN(attn_q4_0)(const tl_attn_args *a) { attn(a, TL_KV_Q4_0); }
+static void FN(attn_q8_0)(const tl_attn_args *a) { attn(a, 8); }
+static void FN(attn_q4_0)(const tl_attn_args *a) { attn(a, 4); }
 
 void tl_fill_avxvnni_vec(tl_kernels *k);
 

@@ -197,9 +197,7 @@ static void run_group(suite *s, int kv, int batch, int depth, int prompts) {
 
 static void run_threads(suite *s) {
     for (int k = 0; k < s->kv.n; k++) {
-        tl_kernels kernels;
-        tl_kernels_init(&kernels, 0);
-        s->kv_name = kernels.kv[s->kv.v[k]].name;
+        s->kv_name = tl_kv_type_name(s->kv.v[k]);
         for (int d = 0; d < s->depth.n; d++)
             for (int b = 0; b < s->batch.n; b++)
                 run_group(s, s->kv.v[k], s->batch.v[b], s->depth.v[d], b == 0);

@@ -264,7 +264,11 @@ static void page_memory(tl_buf *b, const tl_facts *f) {
     char text[64];
     tl_buf_str(b, "\n");
     line_bytes(b, "read per token", f->bytes_per_token, " of weights");
-    line_bytes(b, "cache per position", f->kv_bytes_per_pos, " (f16)");
+    label(b, "cache per position");
+    if (f->kv_bytes_per_pos[0] < 0) tl_buf_str(b, "unknown");
+    for (int i = 0; i < TL_N_KV && f->kv_bytes_per_pos[0] >= 0; i++)
+        tl_buf_fmt(b, "%s%s (%s)", i ? ", " : "", bytes_text(text, f->kv_bytes_per_pos[i]), tl_kv_types[i].name);
+    tl_buf_str(b, "\n");
     snprintf(text, sizeof text, " at a context of %lld", (long long)f->context);
     line_bytes(b, "memory needed", f->memory_bytes, text);
     line_bytes(b, "  weights", f->tensor_bytes, "");
@@ -395,7 +399,7 @@ static void json(tl_buf *b, const tl_gguf *g, const tl_facts *f, const tl_error 
     json_known(&j, "trained_context", f->trained_ctx);
     json_known(&j, "vocabulary", f->vocab);
     json_known(&j, "bytes_per_token", f->bytes_per_token);
-    json_known(&j, "kv_bytes_per_position", f->kv_bytes_per_pos);
+    json_known(&j, "kv_bytes_per_position", f->kv_bytes_per_pos[0]);
     tl_json_i64(&j, "context", f->context);
     json_known(&j, "memory_bytes", f->memory_bytes);
     tl_json_cstr(&j, "refused", refusal->code ? refusal->text : NULL);

@@ -10,6 +10,12 @@
 #include "compute/compute.h"
 #include "kernels.h"
 
+const char tl_cmd_kv_help[] = "type of the KV cache, one of"
+#define KV(NAME, name, elems, bytes) " " #name
+#include "kv.def"
+#undef KV
+    "; default f16";
+
 int tl_cmd_level(const char *cpu, const char **why, tl_error *err) {
     const char *env = getenv("TINYLLM_CPU"), *from = cpu ? "--cpu" : "TINYLLM_CPU";
     if (!cpu && env && *env) cpu = env;
@@ -20,14 +26,12 @@ int tl_cmd_level(const char *cpu, const char **why, tl_error *err) {
 }
 
 int tl_cmd_kv(const tl_model_args *args, tl_error *err) {
-    tl_kernels k;
-    char names[64] = "";
+    char names[128] = "";
     if (!args->kv) return TL_KV_TYPE_F16;
-    tl_kernels_init(&k, 0);
-    for (int i = 0; i < TL_N_KV; i++) {
-        if (strcmp(args->kv, k.kv[i].name) == 0) return i;
+    for (int i = 0; tl_kv_type_name(i); i++) {
+        if (strcmp(args->kv, tl_kv_type_name(i)) == 0) return i;
         size_t n = strlen(names);
-        snprintf(names + n, sizeof names - n, "%s%s", !i ? "" : i < TL_N_KV - 1 ? ", " : " or ", k.kv[i].name);
+        snprintf(names + n, sizeof names - n, "%s%s", !i ? "" : tl_kv_type_name(i + 1) ? ", " : " or ", tl_kv_type_name(i));
     }
     return tl_fail(err, TL_E_ARGUMENT, "--kv: unknown type '%s'; it may be %s", args->kv, names);
 }

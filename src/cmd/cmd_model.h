@@ -17,14 +17,15 @@ typedef struct tl_model_args {
 #define TL_NO_PACK_HELP \
     "share the file's pages with other processes; same results, decoding is 2 to 5 times slower"
 
+extern const char tl_cmd_kv_help[];
+
 /* Option rows for a tl_model_args that is field `field` of struct `type`. */
 #define TL_MODEL_OPTS(type, field)                                                                                     \
     {"-t,--threads", "N", TL_OPT_INT, offsetof(type, field) + offsetof(tl_model_args, threads), 1, TL_MAX_THREADS,     \
      "threads; default: the CPUs this process may use"},                                                               \
     {"--cpu", "LEVEL", TL_OPT_STR, offsetof(type, field) + offsetof(tl_model_args, cpu), 0, 0,                         \
      "highest CPU level to use (tinyllm cpu lists them); default: $TINYLLM_CPU, else the best"},                       \
-    {"--kv", "TYPE", TL_OPT_STR, offsetof(type, field) + offsetof(tl_model_args, kv), 0, 0,                            \
-     "type of the KV cache: f16, f32, q8_0 or q4_0; default f16"},                                                     \
+    {"--kv", "TYPE", TL_OPT_STR, offsetof(type, field) + offsetof(tl_model_args, kv), 0, 0, tl_cmd_kv_help},           \
     {"--no-pack", NULL, TL_OPT_FLAG, offsetof(type, field) + offsetof(tl_model_args, no_pack), 0, 0, TL_NO_PACK_HELP}
 
 /* Index into tl_levels of the level to use: that of --cpu, or (NULL) of $TINYLLM_CPU, or (none, empty) the best.

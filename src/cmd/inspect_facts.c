@@ -139,16 +139,22 @@ static int64_t scratch(const tl_facts *f) {
     return times(plus(times(row, BATCH_ROWS), f->vocab), 4);
 }
 
+/* Bytes of a head in a cache of a type. */
+static int64_t held(int64_t values, int kv) {
+    const tl_kv_type *t = &tl_kv_types[kv];
+    return values < 0 ? -1 : times(tl_kv_head_dim(t->elems, values) / t->elems, t->bytes);
+}
+
 void tl_facts_gather(tl_facts *f, const tl_gguf *g, int64_t context) {
     *f = (tl_facts){0};
     tl_gguf_str(g, "general.architecture", &f->arch, NULL);
     tl_gguf_str(g, "general.name", &f->name, NULL);
     gather_counts(f, g);
     gather_tensors(f, g);
-    f->kv_bytes_per_pos = times(times(f->kv_heads_all, plus(f->key_len, f->value_len)), 2);
+    for (int i = 0; i < TL_N_KV; i++) f->kv_bytes_per_pos[i] = times(f->kv_heads_all, plus(held(f->key_len, i), held(f->value_len, i)));
     f->context = f->trained_ctx > 0 && f->trained_ctx < DEFAULT_CONTEXT ? f->trained_ctx : DEFAULT_CONTEXT;
     if (context > 0) f->context = context;
-    f->kv_bytes = times(f->kv_bytes_per_pos, f->context);
+    f->kv_bytes = times(f->kv_bytes_per_pos[0], f->context);
     f->scratch_bytes = scratch(f);
     f->memory_bytes = g->n_tensors ? plus(plus(f->tensor_bytes, f->kv_bytes), f->scratch_bytes) : -1;
     if (context > 0 && f->trained_ctx > 0 && context > f->trained_ctx)

@@ -18,7 +18,7 @@ typedef struct tl_facts {
     int64_t layers, embd, ff, heads, kv_heads, key_len, value_len, vocab, experts, experts_used, trained_ctx;
     int64_t kv_heads_all;            /* summed over the layers */
     int64_t bytes_per_token;         /* of weights, to decode one token; an estimate for unknown architectures */
-    int64_t kv_bytes_per_pos;        /* f16, all layers */
+    int64_t kv_bytes_per_pos[TL_N_KV];   /* all layers, by type of cache; 0: f16 */
     int64_t context, kv_bytes, scratch_bytes, memory_bytes;   /* memory: tensors + cache + scratch at that context */
     int is_model;                    /* <architecture>.block_count is there */
     int tied;                        /* no output.weight: the token embedding is the head */

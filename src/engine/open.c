@@ -86,10 +86,11 @@ void tl_model_free(tl_model *m) {
 tl_model_info tl_model_get_info(const tl_model *m) {
     if (!m) return (tl_model_info){.arch = "", .name = "", .cpu = ""};
     const tl_hparams *hp = &m->hp;
-    int64_t kv_row = 0;   /* f16 K and V */
+    const tl_kv_type *f16 = &tl_kv_types[TL_KV_TYPE_F16];
+    int64_t kv_row = 0, head = 2 * tl_kv_head_dim(f16->elems, hp->head_dim) * f16->bytes;   /* K and V */
     for (int i = 0; i < m->n_blocks; i++) {
         const tl_block_kind *kind = tl_block_kinds[m->blocks[i].kind];
-        if (m->blocks[i].slot >= 0) kv_row += (int64_t)kind->kv_heads(m, &m->blocks[i]) * hp->head_dim * 2 * 2;
+        if (m->blocks[i].slot >= 0) kv_row += (int64_t)kind->kv_heads(m, &m->blocks[i]) * head;
     }
     return (tl_model_info){
         .arch = m->arch_name, .name = m->name, .cpu = m->k.level,

@@ -7,6 +7,13 @@
 #define DEFAULT_CTX 4096
 #define DEFAULT_BATCH 512
 
+#define KV(NAME, name, elems, bytes) \
+    _Static_assert((int)TL_KV_TYPE_##NAME == (int)TL_KV_##NAME, "TL_KV_TYPE_" #NAME " of tinyllm.h is not its place in kv.def");
+#include "kv.def"
+#undef KV
+
+const char *tl_kv_type_name(int type) { return type >= 0 && type < TL_N_KV ? tl_kv_types[type].name : NULL; }
+
 tl_session_options tl_session_options_default(void) {
     tl_session_options o;
     memset(&o, 0, sizeof o);
@@ -102,7 +109,7 @@ static int init(struct tl_session *s, const tl_model *m, const tl_session_option
     if (n_seq < 1 || n_seq > 1 << 16) return tl_fail(err, TL_E_ARGUMENT, range, "n_seq", n_seq, 1 << 16);
     if (n_batch < 1 || n_batch > 1 << 16) return tl_fail(err, TL_E_ARGUMENT, range, "n_batch", n_batch, 1 << 16);
     if (o->n_positions < 0) return tl_fail(err, TL_E_ARGUMENT, "session option n_positions is %lld", (long long)o->n_positions);
-    if (o->kv_type < 0 || o->kv_type >= TL_N_KV) return tl_fail(err, TL_E_ARGUMENT, "session option kv_type is %d, unknown", o->kv_type);
+    if (!tl_kv_type_name(o->kv_type)) return tl_fail(err, TL_E_ARGUMENT, "session option kv_type is %d, unknown", o->kv_type);
     int64_t all = (int64_t)n_ctx * n_seq;
     s->run.n_batch = all < n_batch ? (int)all : n_batch;
     if (!(s->pool = tl_pool_new(tl_threads_for(o->n_threads), err))) return TL_E_MEMORY;

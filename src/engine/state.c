@@ -6,6 +6,9 @@
 #include "engine/session.h"
 
 enum { VERSION = 1, HEADER = 64 };
+#define KV(NAME, name, elems, bytes) _Static_assert(sizeof #name <= 9, "the name of a cache type does not fit into the header");
+#include "kv.def"
+#undef KV
 static const char magic[8] = "TLSTATE";
 
 /* ---- numbers and sums ---- */

@@ -32,13 +32,20 @@ static int alloc_all(tl_kv *kv, tl_error *err) {
     return TL_OK;
 }
 
-static int round_up(int n, int unit) { return (n + unit - 1) / unit * unit; }
+int tl_kv_padded(int dim) {
+    int most = 0;
+    for (int i = 0; i < TL_N_KV; i++) {
+        int n = (int)tl_kv_head_dim(tl_kv_types[i].elems, dim);
+        if (n > most) most = n;
+    }
+    return most;
+}
 
 int tl_kv_init(tl_kv *kv, const tl_kv_ops *ops, const tl_kv_shape *shape, tl_error *err) {
     memset(kv, 0, sizeof *kv);
     kv->ops = ops;
     kv->n_slots = shape->n_slots, kv->n_seq = shape->n_seq, kv->n_ctx = shape->n_ctx, kv->dim = shape->dim;
-    kv->head_dim = round_up(shape->dim, ops->elems > 16 ? ops->elems : 16);
+    kv->head_dim = (int)tl_kv_head_dim(ops->elems, shape->dim);
     kv->pages_per_seq = (shape->n_ctx + TL_KV_PAGE - 1) / TL_KV_PAGE;
     kv->head_bytes = 2 * tl_kv_page_bytes(ops, kv->head_dim);
     kv->heads = tl_alloc_n((size_t)kv->n_slots + 1, sizeof *kv->heads, "KV slots", err);

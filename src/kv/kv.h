@@ -38,8 +38,8 @@ typedef struct tl_kv_shape {
     int64_t n_positions;  /* that all sequences together may hold, in whole pages; 0: n_seq * n_ctx */
 } tl_kv_shape;
 
-/* Values of a head as they are held by any type: the most that padding makes of dim. */
-static inline int tl_kv_padded(int dim) { return (dim + 31) / 32 * 32; }
+/* The most that any type's padding makes of a head of dim values. */
+int tl_kv_padded(int dim);
 
 int tl_kv_init(tl_kv *kv, const tl_kv_ops *ops, const tl_kv_shape *shape, tl_error *err);
 void tl_kv_done(tl_kv *kv);

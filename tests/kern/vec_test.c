@@ -4,7 +4,7 @@
  * of roundings. All buffers end at an unreadable page. What is promised bit for bit (quantization, KV conversion,
  * independence of neighbours) is compared bit for bit. */
 #include "half.h"
-#include "kv_block.h"
+#include "kern/kv_form.h"
 #include "levels.h"
 
 #define EPS 0x1p-24   /* of one float rounding, relative */
@@ -251,30 +251,7 @@ typedef struct job {
 
 static float *heap(int n) { return aligned_alloc(64, ((size_t)n * 4 + 63) / 64 * 64); }
 
-static int bits_of(int kv) { return kv == TL_KV_Q8_0 ? 8 : kv == TL_KV_Q4_0 ? 4 : 0; }
-
-static float half_at(const void *p, int i) {
-    uint16_t h;
-    memcpy(&h, (const char *)p + 2 * i, 2);
-    return tl_f16_to_f32(h);
-}
-
-/* Dimension d of position p in a page, by kernels.h and kv_block.h. */
-static float k_at(const char *page, int p, int d, int kv) {
-    const int bits = bits_of(kv), e = d % 32;
-    if (!bits) return kv == TL_KV_F16 ? half_at(page, d * TL_KV_PAGE + p) : ((const float *)page)[d * TL_KV_PAGE + p];
-    const char *section = page + d / 32 * TL_KV_SECTION(bits);
-    const uint8_t u = (uint8_t)section[TL_KV_CODES + (e / 4 % bits * TL_KV_PAGE + p) * 4 + e % 4];
-    return half_at(section, p) * (float)(bits == 8 ? u - 128 : (e < 16 ? u & 15 : u >> 4) - 8);
-}
-static float v_at(const char *page, int p, int d, int hd, int kv) {
-    const int bits = bits_of(kv), e = d % 32;
-    if (!bits) return kv == TL_KV_F16 ? half_at(page, p * hd + d) : ((const float *)page)[p * hd + d];
-    const char *section = page + d / 32 * TL_KV_SECTION(bits);
-    const uint8_t u = (uint8_t)section[TL_KV_CODES + p * 4 * bits + (bits == 8 ? e : e % 16)];
-    const int code = bits == 8 ? u : e < 16 ? u & 15 : u >> 4;
-    return half_at(section, p) * (float)(code >> (bits - 1) ? code - (1 << bits) : code);
-}
+static int bits_of(int kv) { return kv_forms[kv].bits; }
 
 static void job_init(job *j, int hd, int nq, int kv, float softcap) {
     const int n = PAGES * TL_KV_PAGE;
@@ -484,13 +461,13 @@ static void put(void) {
 static void put_quantized(void) {
     tl_kernels scalar;
     tl_kernels_init(&scalar, 0);
-    EACH_LEVEL for (int c = 0; c < 60; c++) {
-        const int kv = c & 1 ? TL_KV_Q8_0 : TL_KV_Q4_0, hd = 32 * (1 + below(16)), at = below(TL_KV_PAGE);
+    EACH_LEVEL for (int kv = 0; kv < TL_N_KV; kv++) for (int c = 0; c < 30 && bits_of(kv); c++) {
+        const int hd = 32 * (1 + below(16)), at = below(TL_KV_PAGE);
         const size_t bytes = tl_kv_page_bytes(&K.kv[kv], hd);
         char *k = guarded(1, bytes), *v = guarded(2, bytes), *k0 = guarded(3, bytes), *v0 = guarded(4, bytes);
         char *blank = guarded(5, bytes);
         float *x = floats(0, hd), *q = floats(6, hd), *q0 = floats(7, hd);
-        for (int i = 0; i < hd; i += 32) hard_block(x + i, below(c < 30 ? 24 : 11) + (c < 30 ? 0 : 18));
+        for (int i = 0; i < hd; i += 32) hard_block(x + i, below(c < 15 ? 24 : 11) + (c < 15 ? 0 : 18));
         CHECK((int)bytes == hd / 32 * TL_KV_SECTION(bits_of(kv)));
         K.kv[kv].put_k(k, x, hd, at), K.kv[kv].put_v(v, x, hd, at), K.kv[kv].put_q(q, x, hd);
         scalar.kv[kv].put_k(k0, x, hd, at), scalar.kv[kv].put_v(v0, x, hd, at), scalar.kv[kv].put_q(q0, x, hd);
@@ -501,10 +478,10 @@ static void put_quantized(void) {
             double amax = 0;
             for (int i = d / 32 * 32; i < d / 32 * 32 + 32; i++)
                 amax = isnan(amax) || fabs(x[i]) <= amax ? amax : fabs(x[i]);
-            const double step = kv == TL_KV_Q8_0 ? amax / 254 * 1.0001 : amax / 8, gk = k_at(k, at, d, kv);
+            const double step = amax * kv_forms[kv].error * 1.0001, gk = k_at(k, at, d, kv);
             const double bound = step + amax * 0x1p-11 + 128 * 0x1p-25;
             if (!isfinite(amax)) bad += !isnan(gk) && !isinf(gk);
-            else if (amax / (kv == TL_KV_Q8_0 ? 127 : 8) > 65504) bad += !isfinite(gk) || fabs(gk) > fabs(x[d]) + step;   /* its largest */
+            else if (amax / ((1 << (bits_of(kv) - 1)) - (bits_of(kv) == 8)) > 65504) bad += !isfinite(gk) || fabs(gk) > fabs(x[d]) + step;   /* its largest */
             else bad += !(fabs(gk - x[d]) <= bound);
             const double gv = v_at(v, at, d, hd, kv);
             bad += memcmp(&gk, &gv, sizeof gk) && !(isnan(gk) && isnan(gv));

@@ -3,9 +3,7 @@
  * put at a position is found there within the error of the type, in every type, at every level. */
 #include "test.h"
 #include "kv/kv.h"
-#include "kv_block.h"
-
-#include <math.h>
+#include "kern/kv_form.h"
 
 enum { SEQS = 3, CTX = 300, LAYERS = 2, HEADS = 2, HD = 32 };
 
@@ -20,31 +18,14 @@ static float value(int layer, int who, int pos, int head, int i) {
     return (float)((layer * 31 + who * 17 + pos * 7 + head * 3 + i) % 1024) / 8.0f;
 }
 
-static float f16_at(const void *p, size_t i) { /* normal and zero values only */
-    uint16_t h = ((const uint16_t *)p)[i];
-    return (h & 0x8000 ? -1.0f : 1.0f) * (h & 0x7fff ? ldexpf((float)((h & 1023) | 1024), (h >> 10 & 31) - 25) : 0.0f);
-}
-
 /* What page holds of a position: of a K page, or of a V page. */
 static void read_back(const uint8_t *page, int is_v, int pos, int type, float *x) {
-    int8_t q[32];
-    float scale;
-    int bits = type == TL_KV_Q8_0 ? 8 : 4;
-    for (int i = 0; i < HD; i++) {
-        size_t at = is_v ? (size_t)(pos * HD + i) : (size_t)(i * TL_KV_PAGE + pos);
-        if (type == TL_KV_F16) x[i] = f16_at(page, at);
-        if (type == TL_KV_F32) x[i] = ((const float *)(const void *)page)[at];
-    }
-    for (int i = 0; i < HD && type >= TL_KV_Q8_0; i++) {
-        if (i % 32 == 0) (is_v ? tl_kv_load_v : tl_kv_load_k)(page, i / 32, pos, q, &scale, bits);
-        x[i] = scale * q[i % 32];
-    }
+    for (int i = 0; i < HD; i++) x[i] = is_v ? v_at((const char *)page, pos, i, HD, type) : k_at((const char *)page, pos, i, type);
 }
 
-/* Largest error of a type where the largest magnitude is amax: half a step, q4_0 at its upper end a whole one, and the
- * scale's rounding. */
+/* Largest error of a type where the largest magnitude is amax, with that of a rounded scale. */
 static float error_of(int type, float amax) {
-    return type == TL_KV_Q8_0 ? amax * (1 / 253.0f + 0x1p-11f) : type == TL_KV_Q4_0 ? amax * (1 / 7.9f) : 0;
+    return amax * (float)(kv_forms[type].error * 1.01 + (kv_forms[type].bits ? 0x1p-11 : 0));
 }
 
 static void put(tl_kv *kv, int seq, int pos) {
@@ -68,8 +49,8 @@ static void check_all(const tl_kv *kv, const int *n, int type) {
                     read_back(tl_kv_v(kv, page), 1, pos % TL_KV_PAGE, type, v);
                     for (int i = 0; i < HD; i++) amax = fmaxf(amax, x[i] = value(l, writer[s][pos], pos, h, i));
                     for (int i = 0; i < HD; i += 5) {
-                        CHECK(fabsf(k[i] - x[i]) <= error_of(type, amax));
-                        CHECK(fabsf(v[i] + x[i]) <= error_of(type, amax));
+                        CHECKF(fabsf(k[i] - x[i]) <= error_of(type, amax), "%s: %g, put %g", kv->ops->name, k[i], x[i]);
+                        CHECKF(fabsf(v[i] + x[i]) <= error_of(type, amax), "%s: %g, put %g", kv->ops->name, v[i], -x[i]);
                     }
                 }
 }

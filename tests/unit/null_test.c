@@ -35,6 +35,7 @@ static void no_model(void) {
     CHECK(tl_token_text(NULL, 1, text, 8) == 0 && tl_detokenize(NULL, ids, 4, 0, text, 8) == 0);
     CHECK(!tl_token_is_end(NULL, 0) && tl_token_bos(NULL) == -1 && tl_token_eos(NULL) == -1 && !tl_adds_bos(NULL));
     MAKES_NOTHING(tl_session_new(NULL, NULL, &err));
+    CHECK(!tl_kv_type_name(-1) && tl_kv_type_name(TL_KV_TYPE_Q4_0) && !tl_kv_type_name(INT_MAX));
     MAKES_NOTHING(tl_sampler_new(NULL, NULL, &err));
     MAKES_NOTHING(tl_chat_render(NULL, NULL, &err));
     CHECK(!tl_chat_text(NULL, NULL) && !tl_chat_runs(NULL, NULL) && !tl_chat_runs(NULL, &n) && n == 0 && !tl_chat_ids(NULL, NULL));
