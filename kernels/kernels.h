@@ -138,9 +138,9 @@ typedef struct tl_gemm {
 /* ---- attention and the KV cache's form --------------------------------------------------------------------------------- */
 
 /* A page holds TL_KV_PAGE consecutive positions of one sequence, starting at a multiple of TL_KV_PAGE, for one layer
- * and one kv head. K is transposed, [hd][TL_KV_PAGE] (lanes are positions: no horizontal sums), V is [TL_KV_PAGE][hd];
- * of f16 or f32, or quantized with a scale for every 32 values of a position (kv_block.h). hd is a multiple of 16 and of
- * the type's block, at most TL_HD_MAX. Pages are 64-byte aligned. Scores of quantized K are integer products with the
+ * and one kv head. K is transposed, [hk][TL_KV_PAGE] (lanes are positions: no horizontal sums), V is [TL_KV_PAGE][hv];
+ * of f16 or f32, or quantized with a scale for every 32 values of a position (kv_block.h). hk and hv, the values of
+ * a key and of a value, are multiples of 16 and of the type's block, at most TL_HD_MAX. Pages are 64-byte aligned. Scores of quantized K are integer products with the
  * query quantized likewise to 8 bits: exact within 32 dimensions. NaN and Inf reach the results of all who see them. */
 #define TL_KV_PAGE 64
 #define TL_HD_MAX 512
@@ -161,15 +161,15 @@ extern const tl_kv_type tl_kv_types[TL_N_KV];
  * For query i the visible positions of the page are lo[i] <= p < hi[i] (page-relative; hi <= lo: page skipped).
  * Each query's arithmetic is independent of nq and of its index. Initial state: m = -INFINITY, s = 0, acc = 0. */
 typedef struct tl_attn_args {
-    const void *q;           /* [nq] queries as put_q wrote them, hd floats apart */
-    int nq, hd;
+    const void *q;           /* [nq] queries as put_q wrote them, hk floats apart */
+    int nq, hk, hv;
     const void *k, *v;       /* one page each, in the form of the table slot called */
-    /* Memory that will be read soon, a quarter of K's and V's bytes at each address: the kernel asks for it on its way,
+    /* Memory that will be read soon, a quarter of K's and V's bytes together at each address: the kernel asks for it on its way,
      * a line of each in turn, since the hardware follows several streams faster than one. [0] NULL: not known. */
     const uint8_t *ahead[TL_KV_STREAMS];
     const int32_t *lo, *hi;  /* [nq] */
     float *m, *s;            /* [nq] running maximum and sum of exp(score - m) */
-    float *acc;              /* [nq][hd] running sum of exp(score - m) * v */
+    float *acc;              /* [nq][hv] running sum of exp(score - m) * v */
     float softcap;           /* > 0: score = softcap * tanh(score / softcap) */
     float *scratch;          /* [nq][TL_KV_PAGE], 64-byte aligned */
 } tl_attn_args;
@@ -187,7 +187,7 @@ static inline int64_t tl_kv_head_dim(int elems, int64_t dim) {
     const int unit = elems > 16 ? elems : 16;
     return (dim + unit - 1) / unit * unit;
 }
-/* Bytes of a K page, and of a V page. */
+/* Bytes of a K page of hd = hk, and of a V page of hd = hv. */
 static inline size_t tl_kv_page_bytes(const tl_kv_ops *ops, int hd) {
     return (size_t)(hd / ops->elems) * (size_t)ops->bytes * TL_KV_PAGE;
 }

@@ -21,14 +21,14 @@ static inline int end(const tl_attn_args *a, int i) { return a->hi[i] < TL_KV_PA
 /* Turns the scores of query i into weights. A NaN score that max drops comes back through its weight. */
 static inline void weigh(const tl_attn_args *a, int i) {
     const int lo = first(a, i), hi = end(a, i);
-    float *w = a->scratch + i * TL_KV_PAGE, *acc = a->acc + i * a->hd, m = a->m[i];
+    float *w = a->scratch + i * TL_KV_PAGE, *acc = a->acc + i * a->hv, m = a->m[i];
     for (int p = lo; p < hi; p++) {
         if (a->softcap > 0) w[p] = a->softcap * tanhf(w[p] / a->softcap);
         m = fmaxf(m, w[p]);
     }
     const float keep = expf(a->m[i] - reference(m));
     float s = a->s[i] * keep;
-    for (int d = 0; d < a->hd; d++) acc[d] *= keep;
+    for (int d = 0; d < a->hv; d++) acc[d] *= keep;
     for (int p = lo; p < hi; p++) {
         w[p] = expf(w[p] - reference(m));
         s += w[p];
@@ -43,12 +43,12 @@ static inline void weigh_and_add(const tl_attn_args *a, tl_load_v *load_v) {
     for (int i = 0; i < a->nq; i++)
         if (first(a, i) < end(a, i)) weigh(a, i);
     for (int p = 0; p < TL_KV_PAGE; p++)
-        for (int b = 0; b * 32 < a->hd; b++) {
+        for (int b = 0; b * 32 < a->hv; b++) {
             float v[32];
             const int n = load_v(v, a, b, p);
             for (int i = 0; i < a->nq; i++)
                 if (first(a, i) <= p && p < end(a, i))
-                    for (int d = 0; d < n; d++) a->acc[i * a->hd + b * 32 + d] += a->scratch[i * TL_KV_PAGE + p] * v[d];
+                    for (int d = 0; d < n; d++) a->acc[i * a->hv + b * 32 + d] += a->scratch[i * TL_KV_PAGE + p] * v[d];
         }
 }
 

@@ -47,13 +47,13 @@ static int load_v(float *y, const tl_attn_args *a, int b, int p) {
 /* Scores of every query at every position of the page. */
 static void scores(const tl_attn_args *a) {
     memset(a->scratch, 0, (size_t)a->nq * TL_KV_PAGE * sizeof(float));
-    for (int b = 0; b < a->hd / 32; b++)
+    for (int b = 0; b < a->hk / 32; b++)
         for (int p = 0; p < TL_KV_PAGE; p++) {
             float scale;
             int8_t k[32];
             tl_kv_load_k(a->k, b, p, k, &scale, BITS);
             for (int i = 0; i < a->nq; i++) {
-                const tl_kv_query *x = (const void *)((const float *)a->q + i * a->hd);
+                const tl_kv_query *x = (const void *)((const float *)a->q + i * a->hk);
                 int32_t sum = 0;
                 for (int d = 0; d < 32; d++) sum += k[d] * x[b].q[d];
                 a->scratch[i * TL_KV_PAGE + p] += (float)sum * (scale * x[b].d);

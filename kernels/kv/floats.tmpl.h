@@ -25,19 +25,19 @@ static void load(float *y, const void *page, int i, int n) {
 }
 
 static int load_v(float *y, const tl_attn_args *a, int b, int p) {
-    const int n = a->hd - b * 32 < 32 ? a->hd - b * 32 : 32;
-    load(y, a->v, p * a->hd + b * 32, n);
+    const int n = a->hv - b * 32 < 32 ? a->hv - b * 32 : 32;
+    load(y, a->v, p * a->hv + b * 32, n);
     return n;
 }
 
 /* Scores of every query at every position of the page. */
 static void scores(const tl_attn_args *a) {
     memset(a->scratch, 0, (size_t)a->nq * TL_KV_PAGE * sizeof(float));
-    for (int d = 0; d < a->hd; d++) {
+    for (int d = 0; d < a->hk; d++) {
         float k[TL_KV_PAGE];
         load(k, a->k, d * TL_KV_PAGE, TL_KV_PAGE);
         for (int i = 0; i < a->nq; i++) {
-            const float q = ((const float *)a->q)[i * a->hd + d];
+            const float q = ((const float *)a->q)[i * a->hk + d];
             for (int p = 0; p < TL_KV_PAGE; p++) a->scratch[i * TL_KV_PAGE + p] += q * k[p];
         }
     }

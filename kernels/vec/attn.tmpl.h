@@ -35,9 +35,9 @@ INLINE void scores(const float *q, const void *k, const uint8_t *const *ahead, i
 }
 
 /* acc[i] += sum over lo <= p < hi of w[i][p] * V[p], for cols * W columns from at on. Asks for the lines of ahead, unless
- * it is NULL, that these columns come to. */
-INLINE void add_columns(float *acc, const float *w, const void *v, const uint8_t *const *ahead, int hd, int lo, int hi,
-                        int at, int nq, int cols, int bits) {
+ * it is NULL, that these columns come to, behind those of K's hk rows. */
+INLINE void add_columns(float *acc, const float *w, const void *v, const uint8_t *const *ahead, int hk, int hd,
+                        int lo, int hi, int at, int nq, int cols, int bits) {
     const int size = bits == 16 ? 2 : 4, every = 256 / (cols * W * size);   /* positions to a line */
     vf sum[QB][CV];
     for (int i = 0; i < nq; i++)
@@ -45,7 +45,7 @@ INLINE void add_columns(float *acc, const float *w, const void *v, const uint8_t
     for (int p = lo; p < hi; p++) {
         vf row[CV];
         for (int c = 0; c < cols; c++) row[c] = ld_kv(v, p * hd + at + c * W, bits);
-        if (ahead && p % every == 0) ask(ahead, (hd + at) * size / 4 + p / every);
+        if (ahead && p % every == 0) ask(ahead, (hk + at) * size / 4 + p / every);
         for (int i = 0; i < nq; i++) {
             const vf wp = set1(w[i * TL_KV_PAGE + p]);
             for (int c = 0; c < cols; c++) sum[i][c] = vfma(wp, row[c], sum[i][c]);
@@ -55,16 +55,16 @@ INLINE void add_columns(float *acc, const float *w, const void *v, const uint8_t
         for (int c = 0; c < cols; c++) st(acc + i * hd + at + c * W, sum[i][c]);
 }
 
-INLINE void add_values(float *acc, const float *w, const void *v, const uint8_t *const *ahead, int hd, int lo, int hi, int nq,
-                       int bits) {
+INLINE void add_values(float *acc, const float *w, const void *v, const uint8_t *const *ahead, int hk, int hd, int lo,
+                       int hi, int nq, int bits) {
     int at = 0;
     if (lo >= hi) return;
     if (bits < 16) {
         add_values_q(acc, w, v, ahead, hd, lo, hi, nq, bits);
         return;
     }
-    for (; at + CV * W <= hd; at += CV * W) add_columns(acc, w, v, ahead, hd, lo, hi, at, nq, CV, bits);
-    for (; at < hd; at += W) add_columns(acc, w, v, ahead, hd, lo, hi, at, nq, 1, bits);
+    for (; at + CV * W <= hd; at += CV * W) add_columns(acc, w, v, ahead, hk, hd, lo, hi, at, nq, CV, bits);
+    for (; at < hd; at += W) add_columns(acc, w, v, ahead, hk, hd, lo, hi, at, nq, 1, bits);
 }
 
 /* Bounds of positions brought into the page. */
@@ -79,7 +79,7 @@ INLINE float reference(float m) { return m == -INFINITY ? 0 : m; }
 static void FN(attn_weights)(const tl_attn_args *a, int i) {
     static const int32_t lanes[16] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
     enum { N = TL_KV_PAGE / W };
-    float *w = a->scratch + i * TL_KV_PAGE, *acc = a->acc + i * a->hd;
+    float *w = a->scratch + i * TL_KV_PAGE, *acc = a->acc + i * a->hv;
     vi lane;
     memcpy(&lane, lanes, sizeof lane);
     const int lo = from(a->lo[i]), hi = to(a->hi[i]);
@@ -98,7 +98,7 @@ static void FN(attn_weights)(const tl_attn_args *a, int i) {
     }
     if (m != a->m[i]) {
         const float keep = exp1(a->m[i] - ref);
-        for (int d = 0; d < a->hd; d += W) st(acc + d, ld(acc + d) * set1(keep));
+        for (int d = 0; d < a->hv; d += W) st(acc + d, ld(acc + d) * set1(keep));
         a->s[i] *= keep;
     }
     a->m[i] = m;
@@ -109,11 +109,11 @@ static void FN(attn_weights)(const tl_attn_args *a, int i) {
  * and after query by query. The first block asks for what lies ahead. */
 INLINE void attn_block(const tl_attn_args *a, int i, int nq, int bits) {
     const uint8_t *const *ahead = i == 0 && a->ahead[0] ? a->ahead : NULL;
-    const float *q = (const float *)a->q + i * a->hd;
-    float *w = a->scratch + i * TL_KV_PAGE, *acc = a->acc + i * a->hd;
+    const float *q = (const float *)a->q + i * a->hk;
+    float *w = a->scratch + i * TL_KV_PAGE, *acc = a->acc + i * a->hv;
     int lo = 0, hi = TL_KV_PAGE;
-    if (bits < 16) scores_q(q, a->k, ahead, a->hd, w, nq, bits);
-    else scores(q, a->k, ahead, a->hd, w, nq, bits);
+    if (bits < 16) scores_q(q, a->k, ahead, a->hk, w, nq, bits);
+    else scores(q, a->k, ahead, a->hk, w, nq, bits);
     for (int j = 0; j < nq; j++) {
         FN(attn_weights)(a, i + j);
         if (a->lo[i + j] > lo) lo = a->lo[i + j];
@@ -121,11 +121,11 @@ INLINE void attn_block(const tl_attn_args *a, int i, int nq, int bits) {
     }
     if (lo > hi) hi = lo;
     for (int j = 0; nq > 1 && j < nq; j++)
-        add_values(acc + j * a->hd, w + j * TL_KV_PAGE, a->v, NULL, a->hd, from(a->lo[i + j]),
+        add_values(acc + j * a->hv, w + j * TL_KV_PAGE, a->v, NULL, 0, a->hv, from(a->lo[i + j]),
                    lo < a->hi[i + j] ? lo : to(a->hi[i + j]), 1, bits);
-    add_values(acc, w, a->v, ahead, a->hd, lo, hi, nq, bits);
+    add_values(acc, w, a->v, ahead, a->hk, a->hv, lo, hi, nq, bits);
     for (int j = 0; nq > 1 && j < nq; j++)
-        add_values(acc + j * a->hd, w + j * TL_KV_PAGE, a->v, NULL, a->hd, hi, to(a->hi[i + j]), 1, bits);
+        add_values(acc + j * a->hv, w + j * TL_KV_PAGE, a->v, NULL, 0, a->hv, hi, to(a->hi[i + j]), 1, bits);
 }
 
 INLINE void attn(const tl_attn_args *a, int bits) {

@@ -11,11 +11,10 @@
 
 /* ---- cost: what must be read and multiplied ---------------------------------------------------------------------- */
 
-/* Adds a pass to cost [TL_N_OPS]. kv_bytes: of K and V of one position and kv head. Weights are read once, keys and
+/* Adds a pass with a cache of a type to cost [TL_N_OPS]. Weights are read once, keys and
  * values once per sequence and only inside a layer's window. */
-void tl_cost_add(const tl_model *m, double kv_bytes, const tl_pass *p, tl_cost *cost);
+void tl_cost_add(const tl_model *m, const tl_kv_ops *kv, const tl_pass *p, tl_cost *cost);
 tl_cost tl_cost_sum(const tl_cost *cost);
-double tl_cost_kv_bytes(const tl_session *s);
 /* TL_PEAK_*: numbers that most of the model's multiply-adds are made of. */
 int tl_cost_peak(const tl_model *m);
 

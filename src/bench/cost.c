@@ -16,14 +16,14 @@ static void add_product(void *arg, tl_weight *w, const tl_tensor *t) {
     x->cost[t->op].macs += rows * t->used * w->rows * w->cols;
 }
 
-void tl_cost_add(const tl_model *m, double kv_bytes, const tl_pass *p, tl_cost *cost) {
+void tl_cost_add(const tl_model *m, const tl_kv_ops *kv, const tl_pass *p, tl_cost *cost) {
     double rows = (double)p->n_seq * p->n;
     cost[TL_OP_EMBED].bytes += rows * (double)m->embd.row_bytes;
     cost[TL_OP_PREPARE].bytes += (double)m->values_n * sizeof(float);
     tl_each_weight(m, add_product, &(adding){p, cost});
     for (int i = 0; i < m->n_blocks; i++) {
         const tl_block_kind *kind = tl_block_kinds[m->blocks[i].kind];
-        if (kind->cost) kind->cost(m, &m->blocks[i], kv_bytes, p, cost);
+        if (kind->cost) kind->cost(m, &m->blocks[i], tl_block_kv_bytes(m, &m->blocks[i], kv), p, cost);
     }
 }
 
@@ -35,8 +35,6 @@ tl_cost tl_cost_sum(const tl_cost *cost) {
     }
     return sum;
 }
-
-double tl_cost_kv_bytes(const tl_session *s) { return (double)s->kv.head_bytes / TL_KV_PAGE; }
 
 static void add_macs(void *arg, tl_weight *w, const tl_tensor *t) {
     if (t->op != TL_OP_HEAD) ((double *)arg)[w->gemm->act] += t->used * w->rows * w->cols;

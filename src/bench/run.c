@@ -106,13 +106,12 @@ static int sample(bench *b, double *seconds, double *first, unsigned *reasons, t
 
 static void count_cost(const bench *b, tl_bench_result *r) {
     const tl_bench_case *c = b->c;
-    double kv = tl_cost_kv_bytes(b->s);
     memset(r->op, 0, sizeof r->op);
     for (int at = 0; at < c->n;) {
         int n = c->decode ? 1 : c->n - at < b->s->run.n_batch ? c->n - at : b->s->run.n_batch, end = at + n;
         tl_pass p = {.n_seq = c->decode ? c->batch : 1, .n = n, .pos = c->depth + at};
         p.n_want = c->decode ? c->batch : end == c->n;
-        tl_cost_add(b->s->m, kv, &p, r->op);
+        tl_cost_add(b->s->m, b->s->kv.ops, &p, r->op);
         at = end;
     }
     r->cost = tl_cost_sum(r->op);

@@ -9,29 +9,29 @@
 #include <math.h>
 #include <string.h>
 
-/* Running softmax states of nq queries, as floats: m [nq], s [nq], acc [nq][head_dim]. */
+/* Running softmax states of nq queries, as floats: m [nq], s [nq], acc [nq][hv]. */
 typedef struct state { float *m, *s, *acc; } state;
 
 static size_t up16(size_t n) { return (n + 15) & ~(size_t)15; }
-static size_t state_floats(int nq, int head_dim) { return 2 * up16((size_t)nq) + (size_t)nq * (size_t)head_dim; }
+static size_t state_floats(int nq, int hv) { return 2 * up16((size_t)nq) + (size_t)nq * (size_t)hv; }
 static state state_at(float *p, int nq) { return (state){p, p + up16((size_t)nq), p + 2 * up16((size_t)nq)}; }
 
-static void state_clear(state s, int nq, int head_dim) {
+static void state_clear(state s, int nq, int hv) {
     for (int i = 0; i < nq; i++) s.m[i] = -INFINITY, s.s[i] = 0;
-    for (size_t i = 0; i < (size_t)nq * (size_t)head_dim; i++) s.acc[i] = 0;
+    for (size_t i = 0; i < (size_t)nq * (size_t)hv; i++) s.acc[i] = 0;
 }
 
-static void state_merge(const tl_kernels *k, state a, state b, int nq, int head_dim) {
+static void state_merge(const tl_kernels *k, state a, state b, int nq, int hv) {
     for (int i = 0; i < nq; i++) {
-        size_t at = (size_t)i * (size_t)head_dim;
-        k->attn_merge(&a.m[i], &a.s[i], a.acc + at, b.m[i], b.s[i], b.acc + at, head_dim);
+        size_t at = (size_t)i * (size_t)hv;
+        k->attn_merge(&a.m[i], &a.s[i], a.acc + at, b.m[i], b.s[i], b.acc + at, hv);
     }
 }
 
 /* A thread's floats: queries, two states, scores of a page, visible ranges (ints in float cells). */
-size_t tl_attention_scratch(int group, int head_dim) {
+size_t tl_attention_scratch(int group, int hk, int hv) {
     int nq = TL_ATTN_ROWS * group;
-    return up16((size_t)nq * (size_t)head_dim) + 2 * up16(state_floats(nq, head_dim)) + (size_t)nq * TL_KV_PAGE +
+    return up16((size_t)nq * (size_t)hk) + 2 * up16(state_floats(nq, hv)) + (size_t)nq * TL_KV_PAGE +
            2 * up16((size_t)nq);
 }
 
@@ -39,9 +39,9 @@ size_t tl_attention_scratch(int group, int head_dim) {
 static int splits(int units, int n_threads) { return n_threads > 1 && units < 2 * n_threads; }
 static int chunks_of(int end) { return (end + TL_ATTN_CHUNK - 1) / TL_ATTN_CHUNK; }
 
-size_t tl_attention_partial(int n_threads, int group, int head_dim, int n_ctx) {
+size_t tl_attention_partial(int n_threads, int group, int hv, int n_ctx) {
     size_t units = 2 * (size_t)n_threads, chunks = (size_t)chunks_of(n_ctx);
-    return n_threads > 1 ? units * chunks * up16(state_floats(TL_ATTN_ROWS * group, head_dim)) : 0;
+    return n_threads > 1 ? units * chunks * up16(state_floats(TL_ATTN_ROWS * group, hv)) : 0;
 }
 
 /* Pages that a thread walks one after the other; last < first: none. */
@@ -49,6 +49,7 @@ typedef struct stretch { int seq, head, first, last; } stretch;
 
 typedef struct unit {
     const tl_attention *a;
+    const tl_kv_slot *slot;
     const tl_span *span;
     int head, group, nq;   /* kv head; queries per kv head; queries of the unit: span->n * group, row by row */
     int begin, end;        /* positions that any row of the unit sees */
@@ -60,18 +61,18 @@ typedef struct unit {
 } unit;
 
 static unit unit_of(const tl_worker *t, const tl_attention *a, int index) {
-    int n_kv = a->kv->heads[a->layer];
+    const tl_kv_slot *slot = &a->kv->slots[a->slot];
+    int n_kv = slot->dims.heads;
     const tl_span *span = &a->spans[index / n_kv];
-    unit u = {.a = a, .span = span, .head = index % n_kv, .group = a->n_heads / n_kv, .index = index};
+    unit u = {.a = a, .slot = slot, .span = span, .head = index % n_kv, .group = a->n_heads / n_kv, .index = index};
     u.nq = span->n * u.group;
     u.end = span->pos + span->n;
     u.begin = a->window && span->pos - a->window + 1 > 0 ? span->pos - a->window + 1 : 0;
-    int head_dim = a->kv->head_dim;   /* with padding, as all that is held here */
-    size_t hd = (size_t)head_dim, max_nq = (size_t)TL_ATTN_ROWS * (size_t)u.group;
+    size_t max_nq = (size_t)TL_ATTN_ROWS * (size_t)u.group;
     float *p = t->attn;
-    u.q = p, p += up16(max_nq * hd);
-    u.run = state_at(p, u.nq), p += up16(state_floats((int)max_nq, head_dim));
-    u.chunk = state_at(p, u.nq), p += up16(state_floats((int)max_nq, head_dim));
+    u.q = p, p += up16(max_nq * (size_t)slot->hk);
+    u.run = state_at(p, u.nq), p += up16(state_floats((int)max_nq, slot->hv));
+    u.chunk = state_at(p, u.nq), p += up16(state_floats((int)max_nq, slot->hv));
     u.scores = p, p += max_nq * TL_KV_PAGE;
     u.lo = (int32_t *)p, u.hi = (int32_t *)(p + up16(max_nq));
     return u;
@@ -79,10 +80,10 @@ static unit unit_of(const tl_worker *t, const tl_attention *a, int index) {
 
 static void unit_load_queries(const unit *u) {
     const tl_attention *a = u->a;
-    size_t dim = (size_t)a->kv->dim, hd = (size_t)a->kv->head_dim;
+    size_t dim = (size_t)u->slot->dims.k, hk = (size_t)u->slot->hk;
     for (int i = 0; i < u->nq; i++) {
         size_t row = (size_t)(u->span->row + i / u->group), head = (size_t)(u->head * u->group + i % u->group);
-        tl_kv_put_q(a->kv, u->q + (size_t)i * hd, a->q + row * a->q_stride + head * dim);
+        tl_kv_put_q(a->kv, a->slot, u->q + (size_t)i * hk, a->q + row * a->q_stride + head * dim);
     }
 }
 
@@ -95,7 +96,7 @@ static stretch stretch_of(const unit *u, int begin, int end) {
  * so many that a stream has 4 KB, the most that the hardware follows. A window is fetched while the one before is walked. */
 static void look_ahead(const unit *u, int page, const uint8_t **ahead) {
     const tl_kv *kv = u->a->kv;
-    const size_t quarter = kv->head_bytes / TL_KV_STREAMS;
+    const size_t quarter = u->slot->head_bytes / TL_KV_STREAMS;
     int width = 1;
     while (width < TL_KV_STREAMS && (size_t)width * quarter < 4096) width *= 2;
     int step = (page - u->now.first) % width;
@@ -104,7 +105,7 @@ static void look_ahead(const unit *u, int page, const uint8_t **ahead) {
     if (from.first > from.last) from = u->then;
     for (int i = 0; i < TL_KV_STREAMS && from.first <= from.last; i++) {
         int at = from.first + i * width / TL_KV_STREAMS, part = i * width % TL_KV_STREAMS + step;
-        ahead[i] = tl_kv_k(kv, u->a->layer, from.seq, from.head, at < from.last ? at : from.last) + (size_t)part * quarter;
+        ahead[i] = tl_kv_k(kv, u->a->slot, from.seq, from.head, at < from.last ? at : from.last) + (size_t)part * quarter;
     }
 }
 
@@ -114,7 +115,7 @@ static int chunk_end(const unit *u, int chunk) { return (chunk + 1) * TL_ATTN_CH
 /* State over the visible positions of one chunk. */
 static void unit_walk(const unit *u, int chunk, state st) {
     const tl_attention *a = u->a;
-    state_clear(st, u->nq, a->kv->head_dim);
+    state_clear(st, u->nq, u->slot->hv);
     int from = chunk_begin(u, chunk), end = chunk_end(u, chunk);
     for (int page = from / TL_KV_PAGE; page * TL_KV_PAGE < end; page++) {
         int base = page * TL_KV_PAGE;
@@ -123,9 +124,9 @@ static void unit_walk(const unit *u, int chunk, state st) {
             u->lo[i] = lo > 0 ? lo : 0;
             u->hi[i] = hi < TL_KV_PAGE ? hi : TL_KV_PAGE;
         }
-        uint8_t *kp = tl_kv_k(a->kv, a->layer, u->span->seq, u->head, page);
-        tl_attn_args args = {.q = u->q, .nq = u->nq, .hd = a->kv->head_dim, .k = kp, .v = tl_kv_v(a->kv, kp),
-                             .lo = u->lo, .hi = u->hi, .m = st.m, .s = st.s, .acc = st.acc, .softcap = a->softcap, .scratch = u->scores};
+        uint8_t *k = tl_kv_k(a->kv, a->slot, u->span->seq, u->head, page);
+        tl_attn_args args = {.q = u->q, .nq = u->nq, .hk = u->slot->hk, .hv = u->slot->hv, .k = k, .v = k + u->slot->v_at, .lo = u->lo,
+                             .hi = u->hi, .m = st.m, .s = st.s, .acc = st.acc, .softcap = a->softcap, .scratch = u->scores};
         look_ahead(u, page, args.ahead);
         a->kv->ops->attn(&args);
     }
@@ -137,13 +138,13 @@ static void unit_finish(const tl_kernels *k, const unit *u, state st) {
     float room[TL_HD_MAX];
     const tl_attention *a = u->a;
     const float *sinks = a->sinks ? a->sinks + u->head * u->group : NULL;
-    int head_dim = a->kv->head_dim;
-    size_t hd = (size_t)head_dim, dim = (size_t)a->kv->dim, width = (size_t)u->group * dim;
+    int hv = u->slot->hv;
+    size_t hd = (size_t)hv, dim = (size_t)u->slot->dims.v, width = (size_t)u->group * dim;
     for (int i = 0; i < u->nq; i++) {
-        if (sinks) k->attn_merge(&st.m[i], &st.s[i], st.acc + (size_t)i * hd, sinks[i % u->group], 1, nothing, head_dim);
+        if (sinks) k->attn_merge(&st.m[i], &st.s[i], st.acc + (size_t)i * hd, sinks[i % u->group], 1, nothing, hv);
         float *out = a->out + (size_t)(u->span->row + i / u->group) * a->out_stride + (size_t)u->head * width;
         float *to = out + (size_t)(i % u->group) * dim, *all = dim == hd ? to : room;
-        k->attn_finish(all, st.acc + (size_t)i * hd, st.s[i], head_dim);
+        k->attn_finish(all, st.acc + (size_t)i * hd, st.s[i], hv);
         if (all != to) memcpy(to, all, dim * sizeof *to);
     }
 }
@@ -167,7 +168,7 @@ static void run_whole(tl_worker *t, const tl_attention *a, int units) {
         unit_walk(&u, first, u.run);
         for (int c = first + 1; c < chunks_of(u.end); c++) {
             unit_walk(&u, c, u.chunk);
-            state_merge(t->k, u.run, u.chunk, u.nq, a->kv->head_dim);
+            state_merge(t->k, u.run, u.chunk, u.nq, u.slot->hv);
         }
         unit_finish(t->k, &u, u.run);
     }
@@ -175,7 +176,7 @@ static void run_whole(tl_worker *t, const tl_attention *a, int units) {
 
 /* The state of chunk c of a unit. */
 static state partial_of(const unit *u, int c) {
-    size_t size = up16(state_floats(TL_ATTN_ROWS * u->group, u->a->kv->head_dim));
+    size_t size = up16(state_floats(TL_ATTN_ROWS * u->group, u->slot->hv));
     return state_at(u->a->partial + ((size_t)u->index * (size_t)chunks_of(u->a->kv->n_ctx) + (size_t)c) * size, u->nq);
 }
 
@@ -210,13 +211,13 @@ static void run_split(tl_worker *t, const tl_attention *a, int units) {
         int first = u.begin / TL_ATTN_CHUNK;
         state run = partial_of(&u, first);
         for (int c = first + 1; c < chunks_of(u.end); c++)
-            state_merge(t->k, run, partial_of(&u, c), u.nq, a->kv->head_dim);
+            state_merge(t->k, run, partial_of(&u, c), u.nq, u.slot->hv);
         unit_finish(t->k, &u, run);
     }
 }
 
 void tl_attention_run(tl_worker *t, const tl_attention *a) {
-    int units = a->n_spans * a->kv->heads[a->layer], longest = 0;
+    int units = a->n_spans * a->kv->slots[a->slot].dims.heads, longest = 0;
     for (int i = 0; i < a->n_spans; i++) {
         int end = a->spans[i].pos + a->spans[i].n;
         if (end > longest) longest = end;

@@ -141,21 +141,21 @@ typedef struct tl_span { int row, n, seq, pos; } tl_span;   /* n rows from row o
 
 typedef struct tl_attention {
     const tl_kv *kv;
-    int layer, n_heads;       /* slot of the cache; query heads, a multiple of its heads */
+    int slot, n_heads;        /* of the cache; query heads, a multiple of the slot's */
     int window;               /* a position sees itself and window-1 before it; 0: all before it */
     float softcap;
     const float *sinks;       /* [n_heads] a score that takes its part of the softmax and has no value; NULL: none */
     const tl_span *spans;     /* of at most TL_ATTN_ROWS rows each */
     int n_spans;
-    const float *q;           /* scaled: [row][q_stride], heads of kv->dim */
+    const float *q;           /* scaled: [row][q_stride], heads of the slot's k values */
     size_t q_stride;
-    float *out;               /* [row][out_stride] */
+    float *out;               /* [row][out_stride], heads of its v values */
     size_t out_stride;
     float *partial;           /* tl_attention_partial() floats, shared */
 } tl_attention;
-/* Floats; head_dim: with padding, at most tl_kv_padded(). */
-size_t tl_attention_scratch(int group, int head_dim);
-size_t tl_attention_partial(int n_threads, int group, int head_dim, int n_ctx);
+/* Floats; hk, hv: values of a key and of a value with padding, at most tl_kv_padded(). */
+size_t tl_attention_scratch(int group, int hk, int hv);
+size_t tl_attention_partial(int n_threads, int group, int hv, int n_ctx);
 void tl_attention_run(tl_worker *t, const tl_attention *a);
 
 #endif

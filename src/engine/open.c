@@ -86,12 +86,8 @@ void tl_model_free(tl_model *m) {
 tl_model_info tl_model_get_info(const tl_model *m) {
     if (!m) return (tl_model_info){.arch = "", .name = "", .cpu = ""};
     const tl_hparams *hp = &m->hp;
-    const tl_kv_type *f16 = &tl_kv_types[TL_KV_TYPE_F16];
-    int64_t kv_row = 0, head = 2 * tl_kv_head_dim(f16->elems, hp->head_dim) * f16->bytes;   /* K and V */
-    for (int i = 0; i < m->n_blocks; i++) {
-        const tl_block_kind *kind = tl_block_kinds[m->blocks[i].kind];
-        if (m->blocks[i].slot >= 0) kv_row += (int64_t)kind->kv_heads(m, &m->blocks[i]) * head;
-    }
+    int64_t kv_row = 0;
+    for (int i = 0; i < m->n_blocks; i++) kv_row += (int64_t)tl_block_kv_bytes(m, &m->blocks[i], &m->k.kv[TL_KV_TYPE_F16]);
     return (tl_model_info){
         .arch = m->arch_name, .name = m->name, .cpu = m->k.level,
         .n_layers = hp->n_layers, .n_embd = hp->n_embd, .n_heads = hp->n_heads, .n_kv_heads = hp->n_kv_heads,

@@ -84,13 +84,13 @@ static void fill_frequencies(struct tl_session *s) {
 
 static int init_kv(struct tl_session *s, const tl_session_options *o, int n_seq, int n_ctx, tl_error *err) {
     const struct tl_model *m = s->m;
-    int *heads = tl_alloc_n((size_t)m->n_slots + 1, sizeof *heads, "KV slots", err);
-    if (!heads) return TL_E_MEMORY;
+    tl_kv_dims *slots = tl_alloc_n((size_t)m->n_slots + 1, sizeof *slots, "KV slots", err);
+    if (!slots) return TL_E_MEMORY;
     for (int i = 0; i < m->n_blocks; i++)
-        if (m->blocks[i].slot >= 0) heads[m->blocks[i].slot] = tl_block_kinds[m->blocks[i].kind]->kv_heads(m, &m->blocks[i]);
-    tl_kv_shape shape = {heads, m->n_slots, m->hp.head_dim, n_seq, n_ctx, o->n_positions};
+        if (m->blocks[i].slot >= 0) slots[m->blocks[i].slot] = tl_block_kinds[m->blocks[i].kind]->cached(m, &m->blocks[i]);
+    tl_kv_shape shape = {slots, m->n_slots, n_seq, n_ctx, o->n_positions};
     int rc = tl_kv_init(&s->kv, &m->k.kv[o->kv_type], &shape, err);
-    tl_free(heads);
+    tl_free(slots);
     return rc;
 }
 

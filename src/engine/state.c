@@ -61,15 +61,21 @@ uint64_t tl_model_identity(const struct tl_model *m) {
 
 /* ---- layout ---- */
 
-/* Bytes of the parts behind the header: heads of the slots, ids, pages. */
-typedef struct parts { size_t heads, ids, pages, all; } parts;
+/* Bytes of the parts behind the header: dimensions of the slots, ids, pages. */
+enum { SLOT = 12 };
+typedef struct parts { size_t slots, ids, pages, all; } parts;
 
 static int parts_of(const tl_kv *kv, int n_pos, int n_ids, parts *p) {
     size_t pages = ((size_t)n_pos + TL_KV_PAGE - 1) / TL_KV_PAGE;
-    p->heads = (size_t)kv->n_slots * 4;
+    p->slots = (size_t)kv->n_slots * SLOT;
     p->ids = (size_t)n_ids * 4;
-    return tl_mul_size(pages, kv->first[kv->n_slots], &p->pages) && tl_mul_size(p->pages, kv->head_bytes, &p->pages) &&
-           tl_add_size(HEADER + p->heads + p->ids, p->pages, &p->all);
+    return tl_mul_size(pages, kv->page_bytes, &p->pages) && tl_add_size(HEADER + p->slots + p->ids, p->pages, &p->all);
+}
+
+static void put_dims(const tl_kv_dims *d, uint8_t *out) {
+    put(out, (uint64_t)d->heads, 4);
+    put(out + 4, (uint64_t)d->k, 4);
+    put(out + 8, (uint64_t)d->v, 4);
 }
 
 static void write_header(const tl_session *s, int n_pos, int n_ids, const parts *p, uint8_t *out) {
@@ -82,9 +88,8 @@ static void write_header(const tl_session *s, int n_pos, int n_ids, const parts 
     put(out + 24, s->m->identity, 8);
     memcpy(out + 32, kv->ops->name, strlen(kv->ops->name));
     put(out + 40, (uint64_t)kv->n_slots, 4);
-    put(out + 44, (uint64_t)kv->dim, 4);
-    put(out + 48, (uint64_t)n_ids, 4);
-    /* 52: 4 bytes of 0; 56: the sum, of all other bytes */
+    put(out + 44, (uint64_t)n_ids, 4);
+    /* 48: 8 bytes of 0; 56: the sum, of all other bytes */
 }
 
 static uint64_t sum_of_blob(const uint8_t *blob, size_t n) { return sum_of(sum_of(VERSION, blob, 56), blob + HEADER, n - HEADER); }
@@ -98,24 +103,26 @@ size_t tl_session_save_size(const tl_session *s, int seq, int with_ids) {
 }
 
 /* Positions of the last page that are not held get zeros: what was there before is nobody's business. */
-static void blank_rest(const tl_kv *kv, uint8_t *page, int held) {
+static void blank_rest(const tl_kv *kv, const tl_kv_slot *slot, uint8_t *page, int held) {
     static const float zeros[TL_HD_MAX];
     for (int at = held; at < TL_KV_PAGE; at++) {
-        kv->ops->put_k(page, zeros, kv->head_dim, at);
-        kv->ops->put_v(page + kv->head_bytes / 2, zeros, kv->head_dim, at);
+        kv->ops->put_k(page, zeros, slot->hk, at);
+        kv->ops->put_v(page + slot->v_at, zeros, slot->hv, at);
     }
 }
 
 /* page: 64-byte aligned room for one head's page, as kernels want it. */
 static uint8_t *write_pages(const tl_kv *kv, int seq, int n_pos, uint8_t *page, uint8_t *out) {
     int pages = (n_pos + TL_KV_PAGE - 1) / TL_KV_PAGE, rest = n_pos % TL_KV_PAGE;
-    for (int slot = 0; slot < kv->n_slots; slot++)
+    for (int slot = 0; slot < kv->n_slots; slot++) {
+        const tl_kv_slot *s = &kv->slots[slot];
         for (int i = 0; i < pages; i++)
-            for (int h = 0; h < kv->heads[slot]; h++, out += kv->head_bytes) {
-                memcpy(page, tl_kv_k(kv, slot, seq, h, i), kv->head_bytes);
-                if (rest && i == pages - 1) blank_rest(kv, page, rest);
-                memcpy(out, page, kv->head_bytes);
+            for (int h = 0; h < s->dims.heads; h++, out += s->head_bytes) {
+                memcpy(page, tl_kv_k(kv, slot, seq, h, i), s->head_bytes);
+                if (rest && i == pages - 1) blank_rest(kv, s, page, rest);
+                memcpy(out, page, s->head_bytes);
             }
+    }
     return out;
 }
 
@@ -126,15 +133,15 @@ int tl_session_save(const tl_session *s, int seq, const int32_t *ids, void *blob
     int n = s->kv.n_pos[seq], n_ids = ids ? n : 0;
     if (!parts_of(&s->kv, n, n_ids, &p) || size != p.all)
         return tl_fail(err, TL_E_ARGUMENT, "save: the state takes %zu bytes, not %zu", p.all, size);
-    uint8_t *page = tl_alloc_big(s->kv.head_bytes, "a page", err), *out = blob;
+    uint8_t *page = tl_alloc_big(s->kv.page_bytes, "a page", err), *out = blob;
     if (!page) return TL_E_MEMORY;
     write_header(s, n, n_ids, &p, out);
     out += HEADER;
-    for (int i = 0; i < s->kv.n_slots; i++, out += 4) put(out, (uint64_t)s->kv.heads[i], 4);
+    for (int i = 0; i < s->kv.n_slots; i++, out += SLOT) put_dims(&s->kv.slots[i].dims, out);
     for (int i = 0; i < n_ids; i++, out += 4) put(out, (uint32_t)ids[i], 4);
     write_pages(&s->kv, seq, n, page, out);
     put((uint8_t *)blob + 56, sum_of_blob(blob, p.all), 8);
-    tl_free_big(page, s->kv.head_bytes);
+    tl_free_big(page, s->kv.page_bytes);
     return TL_OK;
 }
 
@@ -142,15 +149,19 @@ int tl_session_save(const tl_session *s, int seq, const int32_t *ids, void *blob
 
 static int refuse(tl_error *err, int code, const char *why) { return tl_fail(err, code, "saved state: %s", why); }
 
-static int check_shape(const tl_session *s, const uint8_t *b, tl_error *err) {
+static int check_shape(const tl_session *s, const uint8_t *b, size_t n, tl_error *err) {
     const tl_kv *kv = &s->kv;
     char name[9] = "";
     memcpy(name, b + 32, 8);
     if (get(b + 24, 8) != s->m->identity) return refuse(err, TL_E_FORMAT, "it is of another model");
     if (strcmp(name, kv->ops->name) != 0)
         return tl_fail(err, TL_E_ARGUMENT, "saved state: its cache is of type %.8s, this session's of %s", name, kv->ops->name);
-    int same = get(b + 40, 4) == (uint64_t)kv->n_slots && get(b + 44, 4) == (uint64_t)kv->dim;
-    for (int i = 0; same && i < kv->n_slots; i++) same = get(b + HEADER + 4 * i, 4) == (uint64_t)kv->heads[i];
+    int same = get(b + 40, 4) == (uint64_t)kv->n_slots && n >= HEADER + (size_t)kv->n_slots * SLOT;
+    for (int i = 0; same && i < kv->n_slots; i++) {
+        uint8_t mine[SLOT];
+        put_dims(&kv->slots[i].dims, mine);
+        same = memcmp(b + HEADER + SLOT * i, mine, SLOT) == 0;
+    }
     return same ? TL_OK : refuse(err, TL_E_FORMAT, "its cache has another shape");
 }
 
@@ -162,9 +173,9 @@ static int check(const tl_session *s, const uint8_t *b, size_t n, parts *p, tl_e
         return tl_fail(err, TL_E_UNSUPPORTED, "saved state: it has version %llu, known is %d", (unsigned long long)get(b + 8, 4), VERSION);
     if (n < get(b + 16, 8))
         return tl_fail(err, TL_E_FORMAT, "saved state: it is cut: %zu bytes of %llu are there", n, (unsigned long long)get(b + 16, 8));
-    uint64_t n_pos = get(b + 12, 4), n_ids = get(b + 48, 4);
+    uint64_t n_pos = get(b + 12, 4), n_ids = get(b + 44, 4);
     if (n != get(b + 16, 8) || sum_of_blob(b, n) != get(b + 56, 8)) return refuse(err, TL_E_FORMAT, "it is damaged");
-    int rc = check_shape(s, b, err);
+    int rc = check_shape(s, b, n, err);
     if (rc != TL_OK) return rc;
     if (n_pos > (uint64_t)s->kv.n_ctx)
         return tl_fail(err, TL_E_CONTEXT, "saved state: it has %llu positions, the context %d", (unsigned long long)n_pos, s->kv.n_ctx);
@@ -191,16 +202,18 @@ int tl_session_load(tl_session *s, int seq, const void *blob, size_t size, int32
     parts p;
     int rc = check(s, b, size, &p, err);
     if (rc != TL_OK) return rc;
-    int n = (int)get(b + 12, 4), n_ids = (int)get(b + 48, 4), pages = (n + TL_KV_PAGE - 1) / TL_KV_PAGE;
+    int n = (int)get(b + 12, 4), n_ids = (int)get(b + 44, 4), pages = (n + TL_KV_PAGE - 1) / TL_KV_PAGE;
     if (pages > kv->n_free + own_pages(kv, seq)) return refuse(err, TL_E_CONTEXT, "there are too few free pages for it");
     tl_kv_truncate(kv, seq, 0);
     if ((rc = tl_kv_reserve(kv, seq, n, err))) return rc;   /* cannot fail: they were counted */
-    const uint8_t *from = b + HEADER + p.heads;
+    const uint8_t *from = b + HEADER + p.slots;
     for (int i = 0; i < n_ids && ids && i < cap; i++) ids[i] = (int32_t)get(from + 4 * i, 4);
     from += p.ids;
-    for (int slot = 0; slot < kv->n_slots; slot++)
+    for (int slot = 0; slot < kv->n_slots; slot++) {
+        size_t bytes = kv->slots[slot].head_bytes;
         for (int i = 0; i < pages; i++)
-            for (int h = 0; h < kv->heads[slot]; h++, from += kv->head_bytes) memcpy(tl_kv_k(kv, slot, seq, h, i), from, kv->head_bytes);
+            for (int h = 0; h < kv->slots[slot].dims.heads; h++, from += bytes) memcpy(tl_kv_k(kv, slot, seq, h, i), from, bytes);
+    }
     kv->n_pos[seq] = n;
     return n;
 }

@@ -6,11 +6,23 @@
 
 /* Pages of the budget and bytes of all slots. */
 static int set_sizes(tl_kv *kv, const tl_kv_shape *shape, tl_error *err) {
-    size_t pages, budget = ((size_t)(shape->n_positions > 0 ? shape->n_positions : 0) + TL_KV_PAGE - 1) / TL_KV_PAGE;
-    if (!tl_mul_size((size_t)shape->n_seq, (size_t)kv->pages_per_seq, &pages)) pages = SIZE_MAX;
+    size_t pages, budget = ((size_t)(shape->n_positions > 0 ? shape->n_positions : 0) + TL_KV_PAGE - 1) / TL_KV_PAGE, page = 0;
+    int fits = tl_mul_size((size_t)shape->n_seq, (size_t)kv->pages_per_seq, &pages);
+    if (!fits) pages = SIZE_MAX;
     if (shape->n_positions > 0 && budget < pages) pages = budget;
-    if (pages < INT32_MAX && tl_mul_size(kv->head_bytes, pages, &kv->bytes) &&
-        tl_mul_size(kv->bytes, kv->first[kv->n_slots], &kv->bytes)) {
+    fits = pages < INT32_MAX;
+    for (int i = 0; i < kv->n_slots; i++) {
+        tl_kv_slot *s = &kv->slots[i];
+        size_t bytes;
+        s->dims = shape->slots[i];
+        s->hk = (int)tl_kv_head_dim(kv->ops->elems, s->dims.k), s->hv = (int)tl_kv_head_dim(kv->ops->elems, s->dims.v);
+        s->v_at = tl_kv_page_bytes(kv->ops, s->hk);
+        s->head_bytes = s->v_at + tl_kv_page_bytes(kv->ops, s->hv);
+        s->before = page;
+        fits = fits && tl_mul_size(s->head_bytes, (size_t)s->dims.heads, &bytes) && tl_add_size(page, bytes, &page);
+    }
+    kv->page_bytes = page;
+    if (fits && tl_mul_size(page, pages, &kv->bytes)) {
         kv->n_pages = (int)pages;
         return TL_OK;
     }
@@ -44,17 +56,10 @@ int tl_kv_padded(int dim) {
 int tl_kv_init(tl_kv *kv, const tl_kv_ops *ops, const tl_kv_shape *shape, tl_error *err) {
     memset(kv, 0, sizeof *kv);
     kv->ops = ops;
-    kv->n_slots = shape->n_slots, kv->n_seq = shape->n_seq, kv->n_ctx = shape->n_ctx, kv->dim = shape->dim;
-    kv->head_dim = (int)tl_kv_head_dim(ops->elems, shape->dim);
+    kv->n_slots = shape->n_slots, kv->n_seq = shape->n_seq, kv->n_ctx = shape->n_ctx;
     kv->pages_per_seq = (shape->n_ctx + TL_KV_PAGE - 1) / TL_KV_PAGE;
-    kv->head_bytes = 2 * tl_kv_page_bytes(ops, kv->head_dim);
-    kv->heads = tl_alloc_n((size_t)kv->n_slots + 1, sizeof *kv->heads, "KV slots", err);
-    kv->first = tl_alloc_n((size_t)kv->n_slots + 1, sizeof *kv->first, "KV slots", err);
-    int rc = kv->heads && kv->first ? TL_OK : TL_E_MEMORY;
-    for (int i = 0; rc == TL_OK && i < kv->n_slots; i++) {
-        kv->heads[i] = shape->heads[i];
-        kv->first[i + 1] = kv->first[i] + (size_t)shape->heads[i];
-    }
+    kv->slots = tl_alloc_n((size_t)kv->n_slots + 1, sizeof *kv->slots, "KV slots", err);
+    int rc = kv->slots ? TL_OK : TL_E_MEMORY;
     if (rc == TL_OK) rc = set_sizes(kv, shape, err);
     if (rc == TL_OK) rc = alloc_all(kv, err);
     if (rc != TL_OK) tl_kv_done(kv);
@@ -63,8 +68,7 @@ int tl_kv_init(tl_kv *kv, const tl_kv_ops *ops, const tl_kv_shape *shape, tl_err
 
 void tl_kv_done(tl_kv *kv) {
     tl_free_big(kv->mem, kv->bytes);
-    tl_free(kv->heads);
-    tl_free(kv->first);
+    tl_free(kv->slots);
     tl_free(kv->table);
     tl_free(kv->free_pages);
     tl_free(kv->refs);
@@ -93,9 +97,10 @@ static void make_own(tl_kv *kv, int32_t *entry) {
     kv->refs[from]--;
     *entry = to;
     for (int i = 0; i < kv->n_slots; i++) {
-        size_t page_bytes = (size_t)kv->heads[i] * kv->head_bytes;
-        uint8_t *base = kv->mem + kv->first[i] * (size_t)kv->n_pages * kv->head_bytes;
-        memcpy(base + (size_t)to * page_bytes, base + (size_t)from * page_bytes, page_bytes);
+        const tl_kv_slot *s = &kv->slots[i];
+        size_t bytes = (size_t)s->dims.heads * s->head_bytes;
+        uint8_t *base = kv->mem + s->before * (size_t)kv->n_pages;
+        memcpy(base + (size_t)to * bytes, base + (size_t)from * bytes, bytes);
     }
 }
 
@@ -136,26 +141,28 @@ void tl_kv_fork(tl_kv *kv, int from, int to) {
 
 /* ---- values ---- */
 
-/* x [dim], or a copy of it in room with zeros behind. */
-static const float *padded(const tl_kv *kv, const float *x, float *room) {
-    if (kv->dim == kv->head_dim) return x;
-    memcpy(room, x, (size_t)kv->dim * sizeof *x);
-    for (int i = kv->dim; i < kv->head_dim; i++) room[i] = 0;
+/* x [n], or a copy of it in room with zeros behind, up to `held` values. */
+static const float *padded(const float *x, int n, int held, float *room) {
+    if (n == held) return x;
+    memcpy(room, x, (size_t)n * sizeof *x);
+    for (int i = n; i < held; i++) room[i] = 0;
     return room;
 }
 
 void tl_kv_put_k(const tl_kv *kv, int slot, int seq, int head, int pos, const float *k) {
     float room[TL_HD_MAX];
-    kv->ops->put_k(tl_kv_k(kv, slot, seq, head, pos / TL_KV_PAGE), padded(kv, k, room), kv->head_dim, pos % TL_KV_PAGE);
+    const tl_kv_slot *s = &kv->slots[slot];
+    kv->ops->put_k(tl_kv_k(kv, slot, seq, head, pos / TL_KV_PAGE), padded(k, s->dims.k, s->hk, room), s->hk, pos % TL_KV_PAGE);
 }
 
 void tl_kv_put_v(const tl_kv *kv, int slot, int seq, int head, int pos, const float *v) {
     float room[TL_HD_MAX];
-    uint8_t *k = tl_kv_k(kv, slot, seq, head, pos / TL_KV_PAGE);
-    kv->ops->put_v(tl_kv_v(kv, k), padded(kv, v, room), kv->head_dim, pos % TL_KV_PAGE);
+    const tl_kv_slot *s = &kv->slots[slot];
+    kv->ops->put_v(tl_kv_v(kv, slot, seq, head, pos / TL_KV_PAGE), padded(v, s->dims.v, s->hv, room), s->hv, pos % TL_KV_PAGE);
 }
 
-void tl_kv_put_q(const tl_kv *kv, float *dst, const float *q) {
+void tl_kv_put_q(const tl_kv *kv, int slot, float *dst, const float *q) {
     float room[TL_HD_MAX];
-    kv->ops->put_q(dst, padded(kv, q, room), kv->head_dim);
+    const tl_kv_slot *s = &kv->slots[slot];
+    kv->ops->put_q(dst, padded(q, s->dims.k, s->hk, room), s->hk);
 }

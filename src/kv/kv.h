@@ -2,9 +2,9 @@
  *
  * kv.h: owns every cached key and value, and alone writes them. The cache of a sequence is a list of pages of TL_KV_PAGE
  * positions that start at multiples of TL_KV_PAGE; a page holds all slots and heads of its positions. A slot is what one
- * block of the model caches; slots may have different numbers of heads, and blocks may share one. Sequences share pages
- * (tl_kv_fork); a shared page is copied by the first one that writes to it. All sequences take their pages from one
- * budget. Memory is reserved at creation and becomes resident only as positions are written.
+ * block of the model caches; slots may differ in heads and in the widths of K and V, and blocks may share one. Sequences
+ * share pages (tl_kv_fork); a shared page is copied by the first one that writes to it. All sequences take their pages
+ * from one budget. Memory is reserved at creation and becomes resident only as positions are written.
  *
  * Heads of any size are held, padded with zeros to a multiple of 16 values and of the type's block; the form of a page:
  * kernels.h. Finite values beyond what the type can hold are held as its largest (f16: 65504); infinity and NaN stay. */
@@ -14,16 +14,25 @@
 #include "base/base.h"
 #include "kernels.h"
 
+/* What a slot caches of a position: heads, and the values of a key and of a value. */
+typedef struct tl_kv_dims { int heads, k, v; } tl_kv_dims;
+
+typedef struct tl_kv_slot {
+    tl_kv_dims dims;
+    int hk, hv;           /* k and v with the padding */
+    size_t v_at;          /* bytes of a head in a page: of K, behind which V begins; */
+    size_t head_bytes;    /* of both */
+    size_t before;        /* bytes of a page in the slots before */
+} tl_kv_slot;
+
 typedef struct tl_kv {
     const tl_kv_ops *ops;
     int n_slots, n_seq, n_ctx;
-    int dim, head_dim;    /* values of a head; with the padding */
     int pages_per_seq;
-    size_t head_bytes;    /* of one page, slot and head: K, then V */
+    tl_kv_slot *slots;    /* [n_slots] */
+    size_t page_bytes;    /* of all slots */
     size_t bytes;         /* of mem */
-    uint8_t *mem;         /* [slot][page][heads of the slot][head_bytes] */
-    int *heads;           /* [n_slots] */
-    size_t *first;        /* [n_slots + 1]: heads of the slots before */
+    uint8_t *mem;         /* [slot][page][heads of the slot][head_bytes of the slot] */
     int32_t *table;       /* [n_seq][pages_per_seq]: page number, -1: none yet */
     int32_t *refs;        /* [n_pages]: sequences that hold a page */
     int32_t *free_pages;  /* [n_free]: stack */
@@ -33,9 +42,9 @@ typedef struct tl_kv {
 
 /* What a cache is for. */
 typedef struct tl_kv_shape {
-    const int *heads;     /* [n_slots] */
-    int n_slots, dim, n_seq, n_ctx;
-    int64_t n_positions;  /* that all sequences together may hold, in whole pages; 0: n_seq * n_ctx */
+    const tl_kv_dims *slots;   /* [n_slots] */
+    int n_slots, n_seq, n_ctx;
+    int64_t n_positions;       /* that all sequences together may hold, in whole pages; 0: n_seq * n_ctx */
 } tl_kv_shape;
 
 /* The most that any type's padding makes of a head of dim values. */
@@ -53,17 +62,20 @@ int tl_kv_truncate(tl_kv *kv, int seq, int n);
 /* Makes sequence to hold what from holds, by sharing its pages. */
 void tl_kv_fork(tl_kv *kv, int from, int to);
 
-/* Writes a head's K or V [dim] of a position that is reserved. */
+/* Writes a head's K [k] or V [v] of a position that is reserved. */
 void tl_kv_put_k(const tl_kv *kv, int slot, int seq, int head, int pos, const float *k);
 void tl_kv_put_v(const tl_kv *kv, int slot, int seq, int head, int pos, const float *v);
-/* A query [dim] in the form that the type's pages are met with, head_dim floats at dst. */
-void tl_kv_put_q(const tl_kv *kv, float *dst, const float *q);
+/* A query [k] in the form that the type's pages are met with, hk floats at dst. */
+void tl_kv_put_q(const tl_kv *kv, int slot, float *dst, const float *q);
 
-/* K of page number i of a sequence; V follows it (tl_kv_v). */
+/* K of page number i of a sequence, and V. */
 static inline uint8_t *tl_kv_k(const tl_kv *kv, int slot, int seq, int head, int i) {
+    const tl_kv_slot *s = &kv->slots[slot];
     size_t page = (size_t)kv->table[(size_t)seq * (size_t)kv->pages_per_seq + (size_t)i];
-    return kv->mem + (kv->first[slot] * (size_t)kv->n_pages + page * (size_t)kv->heads[slot] + (size_t)head) * kv->head_bytes;
+    return kv->mem + s->before * (size_t)kv->n_pages + (page * (size_t)s->dims.heads + (size_t)head) * s->head_bytes;
 }
-static inline uint8_t *tl_kv_v(const tl_kv *kv, uint8_t *k) { return k + kv->head_bytes / 2; }
+static inline uint8_t *tl_kv_v(const tl_kv *kv, int slot, int seq, int head, int i) {
+    return tl_kv_k(kv, slot, seq, head, i) + kv->slots[slot].v_at;
+}
 
 #endif

@@ -123,13 +123,13 @@ typedef struct tl_block_kind {
     /* The tensors but for the norms around the block. */
     void (*tensors)(const struct tl_model *m, const tl_block *b, const tl_visitor *v);
     void (*needs)(const struct tl_model *m, const tl_block *b, tl_needs *n);
-    /* Cached K and V of a position: heads (0: none). */
-    int (*kv_heads)(const struct tl_model *m, const tl_block *b);
+    /* K and V of a position that go to its slot; NULL: none. */
+    tl_kv_dims (*cached)(const struct tl_model *m, const tl_block *b);
     /* Called by every thread; both end with a barrier. */
     void (*in)(tl_run *r, tl_worker *t, const tl_block *b);
     void (*out)(tl_run *r, tl_worker *t, const tl_block *b);
-    /* Adds to cost [TL_N_OPS] what is not a product with a tensor of the list; NULL: nothing. kv_bytes: of K and V of
-     * one position and kv head. */
+    /* Adds to cost [TL_N_OPS] what is not a product with a tensor of the list; NULL: nothing. kv_bytes: of the K
+     * and V of a position in its slot. */
     void (*cost)(const struct tl_model *m, const tl_block *b, double kv_bytes, const tl_pass *p, tl_cost *cost);
 } tl_block_kind;
 
@@ -145,6 +145,8 @@ struct tl_block {
     void *w;                         /* the kind's weights */
 };
 
+/* Bytes of the K and V of a position in the block's slot, in a cache of a type; 0: it has none. */
+size_t tl_block_kv_bytes(const struct tl_model *m, const tl_block *b, const tl_kv_ops *kv);
 /* The rows of src [n][k] in the forms that some weights want, normalised if norm has a weight (compute.h). */
 tl_acts tl_block_prepare(tl_run *r, tl_worker *t, const float *src, int k, const tl_norm *norm, const tl_weight *const *w, int n_w);
 /* x += W a + bias, through the block's post-norm if it has one. Ends with a barrier. */

@@ -38,7 +38,7 @@ int tl_blocks_build(struct tl_model *m, tl_error *err) {
     for (int i = 0; i < n; i++) {
         tl_block *b = &m->blocks[m->n_blocks++];
         *b = half(m, i / 2, i % 2);
-        if (kind_of(b)->kv_heads && kind_of(b)->kv_heads(m, b) > 0) b->slot = m->n_slots++;
+        if (kind_of(b)->cached) b->slot = m->n_slots++;
         if (!(b->w = tl_alloc_n(1, kind_of(b)->bytes(m, b), "blocks", err))) return TL_E_MEMORY;
     }
     return TL_OK;
@@ -49,6 +49,13 @@ void tl_blocks_free(struct tl_model *m) {
     tl_free(m->blocks);
     m->blocks = NULL;
     m->n_blocks = m->n_slots = 0;
+}
+
+size_t tl_block_kv_bytes(const struct tl_model *m, const tl_block *b, const tl_kv_ops *kv) {
+    if (!kind_of(b)->cached) return 0;
+    tl_kv_dims d = kind_of(b)->cached(m, b);
+    int64_t values = tl_kv_head_dim(kv->elems, d.k) + tl_kv_head_dim(kv->elems, d.v);
+    return (size_t)d.heads * (size_t)(values / kv->elems) * (size_t)kv->bytes;
 }
 
 void tl_visit(const tl_visitor *v, int layer, const tl_tensor *t) {

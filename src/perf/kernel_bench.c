@@ -277,7 +277,7 @@ static void bench_attn(bench *b, int at, int kv) {
         float *acc = b->y, *m = acc + MAX_QUERIES * MAX_HEAD;
         fill_attn(b, ops, hd);
         for (size_t i = 0; i < sizeof queries / sizeof *queries; i++) {
-            attn_call c = {ops->attn, {.q = b->act + 2 * ATTN_PART, .nq = queries[i], .hd = hd, .k = b->act,
+            attn_call c = {ops->attn, {.q = b->act + 2 * ATTN_PART, .nq = queries[i], .hk = hd, .hv = hd, .k = b->act,
                                        .v = b->act + ATTN_PART, .lo = lo, .hi = hi, .m = m, .s = m + MAX_QUERIES,
                                        .acc = acc, .scratch = (float *)(void *)b->scratch}};
             task t = {.kernel = name, .type = ops->name, .op = "attn", .weights = "cache", .rows = TL_KV_PAGE, .k = hd,

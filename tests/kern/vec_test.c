@@ -239,11 +239,11 @@ static void log_sum(void) {
 /* Queries, their visible range over all PAGES, and the running state. job_store() turns q, k and v into what the cache
  * and the form of the queries make of them: the references know no other error of quantization. */
 typedef struct job {
-    int hd, nq, kv;
+    int hk, hv, nq, kv;
     float softcap;
     int lo[MAX_Q], hi[MAX_Q];
-    float *q, *k, *v;              /* [nq][hd], [positions][hd] */
-    float *put_q;                  /* [nq][hd], as put_q wrote them */
+    float *q, *k, *v;              /* [nq][hk], [positions][hk], [positions][hv] */
+    float *put_q;                  /* [nq][hk], as put_q wrote them */
     char *page_k[PAGES], *page_v[PAGES];
     float m[MAX_Q], s[MAX_Q];
     float *acc;
@@ -253,37 +253,39 @@ static float *heap(int n) { return aligned_alloc(64, ((size_t)n * 4 + 63) / 64 *
 
 static int bits_of(int kv) { return kv_forms[kv].bits; }
 
-static void job_init(job *j, int hd, int nq, int kv, float softcap) {
+static void job_init(job *j, int hk, int hv, int nq, int kv, float softcap) {
     const int n = PAGES * TL_KV_PAGE;
-    const size_t bytes = tl_kv_page_bytes(&K.kv[kv], hd);
-    *j = (job){.hd = hd, .nq = nq, .kv = kv, .softcap = softcap};
-    j->q = heap(nq * hd), j->acc = heap(nq * hd), j->k = heap(n * hd), j->v = heap(n * hd), j->put_q = heap(nq * hd);
-    for (int i = 0; i < nq * hd; i++) j->q[i] = uniform() * 3 / sqrtf((float)hd);
-    for (int p = 0; p < PAGES; p++) j->page_k[p] = guarded(2 * p, bytes), j->page_v[p] = guarded(2 * p + 1, bytes);
-    for (int i = 0; i < n * hd; i++) j->k[i] = uniform() * 4, j->v[i] = uniform() * 2;
+    const size_t k_bytes = tl_kv_page_bytes(&K.kv[kv], hk), v_bytes = tl_kv_page_bytes(&K.kv[kv], hv);
+    *j = (job){.hk = hk, .hv = hv, .nq = nq, .kv = kv, .softcap = softcap};
+    j->q = heap(nq * hk), j->acc = heap(nq * hv), j->k = heap(n * hk), j->v = heap(n * hv), j->put_q = heap(nq * hk);
+    for (int i = 0; i < nq * hk; i++) j->q[i] = uniform() * 3 / sqrtf((float)hk);
+    for (int p = 0; p < PAGES; p++) j->page_k[p] = guarded(2 * p, k_bytes), j->page_v[p] = guarded(2 * p + 1, v_bytes);
+    for (int i = 0; i < n * hk || i < n * hv; i++) {
+        const float k = uniform() * 4, v = uniform() * 2;
+        if (i < n * hk) j->k[i] = k;
+        if (i < n * hv) j->v[i] = v;
+    }
     for (int i = 0; i < nq; i++) j->lo[i] = 0, j->hi[i] = n;
 }
 static void job_free(job *j) { free(j->q), free(j->k), free(j->v), free(j->acc), free(j->put_q); }
 
 static void job_store(job *j) {
     const tl_kv_ops *ops = &K.kv[j->kv];
-    const int hd = j->hd;
+    const int hk = j->hk, hv = j->hv;
     for (int p = 0; p < PAGES * TL_KV_PAGE; p++) {
         char *k = j->page_k[p / TL_KV_PAGE], *v = j->page_v[p / TL_KV_PAGE];
         const int at = p % TL_KV_PAGE;
-        ops->put_k(k, j->k + p * hd, hd, at);
-        ops->put_v(v, j->v + p * hd, hd, at);
-        for (int d = 0; d < hd; d++) {
-            j->k[p * hd + d] = k_at(k, at, d, j->kv);
-            j->v[p * hd + d] = v_at(v, at, d, hd, j->kv);
-        }
+        ops->put_k(k, j->k + p * hk, hk, at);
+        ops->put_v(v, j->v + p * hv, hv, at);
+        for (int d = 0; d < hk; d++) j->k[p * hk + d] = k_at(k, at, d, j->kv);
+        for (int d = 0; d < hv; d++) j->v[p * hv + d] = v_at(v, at, d, hv, j->kv);
     }
     for (int i = 0; i < j->nq; i++) {
-        float *q = j->put_q + i * hd;
-        ops->put_q(q, j->q + i * hd, hd);
-        for (int d = 0; d < hd && bits_of(j->kv); d++) {
+        float *q = j->put_q + i * hk;
+        ops->put_q(q, j->q + i * hk, hk);
+        for (int d = 0; d < hk && bits_of(j->kv); d++) {
             const tl_kv_query *x = (const tl_kv_query *)(const void *)q + d / 32;
-            j->q[i * hd + d] = x->d * (float)x->q[d % 32];
+            j->q[i * hk + d] = x->d * (float)x->q[d % 32];
         }
     }
 }
@@ -294,14 +296,14 @@ static void job_run(job *j, int from, int n, int p0, int p1) {
     int32_t lo[MAX_Q], hi[MAX_Q];
     for (int i = from; i < from + n; i++) {
         j->m[i] = -INFINITY, j->s[i] = 0;
-        memset(j->acc + i * j->hd, 0, (size_t)j->hd * 4);
+        memset(j->acc + i * j->hv, 0, (size_t)j->hv * 4);
     }
     for (int p = p0; p < p1; p++) {
         for (int i = 0; i < n; i++) lo[i] = j->lo[from + i] - p * TL_KV_PAGE, hi[i] = j->hi[from + i] - p * TL_KV_PAGE;
         for (int i = 0; i < n; i++) if (lo[i] < 0) lo[i] = 0;
         for (int i = 0; i < n; i++) if (hi[i] > TL_KV_PAGE) hi[i] = TL_KV_PAGE;
-        tl_attn_args a = {.q = j->put_q + from * j->hd, .nq = n, .hd = j->hd, .k = j->page_k[p], .v = j->page_v[p],
-                          .lo = lo, .hi = hi, .m = j->m + from, .s = j->s + from, .acc = j->acc + from * j->hd,
+        tl_attn_args a = {.q = j->put_q + from * j->hk, .nq = n, .hk = j->hk, .hv = j->hv, .k = j->page_k[p], .v = j->page_v[p],
+                          .lo = lo, .hi = hi, .m = j->m + from, .s = j->s + from, .acc = j->acc + from * j->hv,
                           .softcap = j->softcap, .scratch = scratch};
         for (int i = 0; i < TL_KV_STREAMS && p + 1 < p1; i++) a.ahead[i] = (const uint8_t *)j->page_k[p + 1] + i * 64;
         K.kv[j->kv].attn(&a);
@@ -311,28 +313,28 @@ static void job_run(job *j, int from, int n, int p0, int p1) {
 /* A score has hd roundings (quantized: 3 for each 32 dimensions), amplified by exp; a weight a few more; a sum one for
  * each position and page. */
 static void check_query(job *j, int i, const char *what) {
-    const int n = PAGES * TL_KV_PAGE, lo = j->lo[i], hi = j->hi[i], hd = j->hd;
+    const int n = PAGES * TL_KV_PAGE, lo = j->lo[i], hi = j->hi[i], hk = j->hk, hv = j->hv;
     double score[PAGES * TL_KV_PAGE], max = -INFINITY, sum = 0, mass = 0;
-    float *out = guarded(7, (size_t)hd * 4);
+    float *out = guarded(7, (size_t)hv * 4);
     for (int p = lo; p < hi; p++) {
         double m = 0;
         score[p] = 0;
-        for (int d = 0; d < hd; d++) {
-            const double x = (double)j->q[i * hd + d] * j->k[p * hd + d];
+        for (int d = 0; d < hk; d++) {
+            const double x = (double)j->q[i * hk + d] * j->k[p * hk + d];
             score[p] += x, m += fabs(x);
         }
         if (j->softcap > 0) score[p] = j->softcap * tanh(score[p] / j->softcap);
         max = fmax(max, score[p]), mass = fmax(mass, m);
     }
     for (int p = lo; p < hi; p++) sum += exp(score[p] - max);
-    K.attn_finish(out, j->acc + i * hd, j->s[i], hd);
-    const int roundings = bits_of(j->kv) ? hd / 32 + 4 : hd / 4 + 8;
+    K.attn_finish(out, j->acc + i * hv, j->s[i], hv);
+    const int roundings = bits_of(j->kv) ? hk / 32 + 4 : hk / 4 + 8;
     const double bound = (2 * roundings * mass + n + 64) * EPS * 2 + 1e-30;
-    for (int d = 0; d < hd; d++) {
+    for (int d = 0; d < hv; d++) {
         double want = 0;
-        for (int p = lo; p < hi; p++) want += exp(score[p] - max) / sum * j->v[p * hd + d];
-        CHECKF(fabs(out[d] - want) <= bound, "%s %s kv %d hd %d nq %d query %d [%d, %d) dim %d: %g, want %g", K.level,
-               what, j->kv, hd, j->nq, i, lo, hi, d, out[d], want);
+        for (int p = lo; p < hi; p++) want += exp(score[p] - max) / sum * j->v[p * hv + d];
+        CHECKF(fabs(out[d] - want) <= bound, "%s %s kv %d hk %d hv %d nq %d query %d [%d, %d) dim %d: %g, want %g", K.level,
+               what, j->kv, hk, hv, j->nq, i, lo, hi, d, out[d], want);
     }
 }
 
@@ -352,25 +354,27 @@ static void hard_range(job *j, int i) {
 
 static void attention(void) {
     static const int hds[] = {16, 32, 48, 64, 80, 96, 128, 144, 256, 512}, nqs[] = {1, 2, 3, 4, 5, 6, 7, 8, 13, 40};
-    EACH_LEVEL for (int c = 0; c < 80; c++) {
+    EACH_LEVEL for (int c = 0; c < 160; c++) {   /* the second half with values of another width */
         job j;
-        if (hds[c / 8] % K.kv[c % TL_N_KV].elems) continue;
-        job_init(&j, hds[c / 8], nqs[(c * 7 + c / 10) % 10], c % TL_N_KV, c & 4 ? 5 : 0);
+        const int hk = hds[c / 8 % 10], hv = c < 80 ? hk : hds[(c / 8 + 3) % 10];
+        if (hk % K.kv[c % TL_N_KV].elems || hv % K.kv[c % TL_N_KV].elems) continue;
+        job_init(&j, hk, hv, nqs[(c * 7 + c / 10) % 10], c % TL_N_KV, c & 4 ? 5 : 0);
         for (int i = 0; i < j.nq; i++) hard_range(&j, i);
         for (int p = 0; p < PAGES * TL_KV_PAGE; p++) {   /* what nobody sees is poisoned */
             int seen = 0;
             for (int i = 0; i < j.nq; i++) seen |= p >= j.lo[i] && p < j.hi[i];
-            for (int d = 0; d < j.hd && !seen; d++) j.k[p * j.hd + d] = j.v[p * j.hd + d] = p & 1 ? NAN : -INFINITY;
+            for (int d = 0; d < j.hk && !seen; d++) j.k[p * j.hk + d] = p & 1 ? NAN : -INFINITY;
+            for (int d = 0; d < j.hv && !seen; d++) j.v[p * j.hv + d] = p & 1 ? NAN : -INFINITY;
         }
         job_store(&j);
         job_run(&j, 0, j.nq, 0, PAGES);
         for (int i = 0; i < j.nq; i++) check_query(&j, i, "attn");
         job alone = j;
-        alone.acc = heap(j.nq * j.hd);
+        alone.acc = heap(j.nq * j.hv);
         for (int i = 0; i < j.nq; i++) job_run(&alone, i, 1, 0, PAGES);
         const int same = same_bits(alone.m, j.m, (size_t)j.nq * 4) && same_bits(alone.s, j.s, (size_t)j.nq * 4)
-                         && same_bits(alone.acc, j.acc, (size_t)(j.nq * j.hd) * 4);
-        CHECKF(same, "%s kv %d hd %d nq %d: alone differs", K.level, j.kv, j.hd, j.nq);
+                         && same_bits(alone.acc, j.acc, (size_t)(j.nq * j.hv) * 4);
+        CHECKF(same, "%s kv %d hk %d hv %d nq %d: alone differs", K.level, j.kv, j.hk, j.hv, j.nq);
         free(alone.acc);
         job_free(&j);
     }
@@ -380,18 +384,18 @@ static void attention(void) {
 static void merge(void) {
     EACH_LEVEL for (int c = 0; c < 32; c++) {
         job j;
-        job_init(&j, c & 16 ? 96 : 64, 12, c / 4 % TL_N_KV, 0);
+        job_init(&j, c & 16 ? 96 : 64, c & 16 ? 96 : 64, 12, c / 4 % TL_N_KV, 0);
         for (int i = 0; i < j.nq; i++) hard_range(&j, i);
         job_store(&j);
         job b = j;
-        b.acc = heap(j.nq * j.hd);
+        b.acc = heap(j.nq * j.hv);
         const int cut = c & 1 ? 1 : 2;
         job_run(&j, 0, j.nq, 0, cut);
         job_run(&b, 0, j.nq, cut, PAGES);
         for (int i = 0; i < j.nq; i++) {
             const float s = j.s[i];
             const int none = b.m[i] == -INFINITY;
-            K.attn_merge(&j.m[i], &j.s[i], j.acc + i * j.hd, b.m[i], b.s[i], b.acc + i * j.hd, j.hd);
+            K.attn_merge(&j.m[i], &j.s[i], j.acc + i * j.hv, b.m[i], b.s[i], b.acc + i * j.hv, j.hv);
             CHECKF(!none || s == j.s[i], "%s: merging nothing changed s", K.level);
             CHECKF(j.lo[i] < j.hi[i] || (j.m[i] == -INFINITY && j.s[i] == 0), "%s: two empty states", K.level);
             check_query(&j, i, "merge");
@@ -405,26 +409,26 @@ static void merge(void) {
 static void attention_faults(void) {
     EACH_LEVEL for (int c = 0; c < 48; c++) {
         job j;
-        job_init(&j, 64, 9, c % TL_N_KV, c & 4 ? 30 : 0);
+        job_init(&j, 64, 64, 9, c % TL_N_KV, c & 4 ? 30 : 0);
         const int where = c / 8 % 3, at = below(PAGES * TL_KV_PAGE), dim = below(64), quant = bits_of(j.kv) > 0;
         const float fault = c < 24 || (where < 2 && !quant) ? NAN : INFINITY;
         for (int i = 0; i < j.nq; i++) hard_range(&j, i);
         j.lo[4] = at, j.hi[4] = at + 1;
-        if (where == 0) j.q[4 * j.hd + dim] = fault;
-        if (where == 1) j.k[at * j.hd + dim] = fault;
-        if (where == 2) j.v[at * j.hd + dim] = fault;
+        if (where == 0) j.q[4 * j.hk + dim] = fault;
+        if (where == 1) j.k[at * j.hk + dim] = fault;
+        if (where == 2) j.v[at * j.hv + dim] = fault;
         job_store(&j);
         job_run(&j, 0, j.nq, 0, PAGES);
         for (int i = 0; i < j.nq; i++) {
             float out[64];
             const int hit = where == 0 ? i == 4 : j.lo[i] <= at && at < j.hi[i];
             if (!hit) { check_query(&j, i, "fault elsewhere"); continue; }
-            K.attn_finish(out, j.acc + i * j.hd, j.s[i], j.hd);
-            for (int d = 0; d < j.hd; d++)
+            K.attn_finish(out, j.acc + i * j.hv, j.s[i], j.hv);
+            for (int d = 0; d < j.hv; d++)
                 if (where < 2 || d == dim || (quant && d / 32 == dim / 32))
                     CHECKF(!isfinite(out[d]), "%s fault %d lost in query %d", K.level, where, i);
             float m = -INFINITY, s = 0, acc[64] = {0};
-            K.attn_merge(&m, &s, acc, j.m[i], j.s[i], j.acc + i * j.hd, j.hd);
+            K.attn_merge(&m, &s, acc, j.m[i], j.s[i], j.acc + i * j.hv, j.hv);
             CHECKF(!isfinite(acc[dim]), "%s fault %d lost in a merge", K.level, where);
         }
         job_free(&j);

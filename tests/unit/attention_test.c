@@ -11,14 +11,14 @@ enum { SEQS = 3, CTX = 768, LAYERS = 2, LAYER = 1, HEADS = 2, GROUP = 2, MAX_PLA
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static tl_kv kv;
-static const int heads[LAYERS] = {HEADS, HEADS};
+static size_t head_bytes;   /* of a page, in every slot */
 static int now, walked[MAX_PLACES], asked[MAX_PLACES][TL_KV_STREAMS];   /* when last; 0: never */
 
 /* Number of the (layer, page, head) that p points into; *part: which quarter of it. -1: of none that is held. */
 static int place_of(const void *p, int *part) {
-    size_t at = (size_t)((const uint8_t *)p - kv.mem), place = at / kv.head_bytes, page = place / HEADS;
-    *part = (int)(at % kv.head_bytes / (kv.head_bytes / TL_KV_STREAMS));
-    if ((const uint8_t *)p < kv.mem || at >= kv.bytes || at % (kv.head_bytes / TL_KV_STREAMS)) return -1;
+    size_t at = (size_t)((const uint8_t *)p - kv.mem), place = at / head_bytes, page = place / HEADS;
+    *part = (int)(at % head_bytes / (head_bytes / TL_KV_STREAMS));
+    if ((const uint8_t *)p < kv.mem || at >= kv.bytes || at % (head_bytes / TL_KV_STREAMS)) return -1;
     return page / (size_t)kv.n_pages == LAYER && kv.refs[page % (size_t)kv.n_pages] ? (int)place : -1;
 }
 
@@ -44,7 +44,7 @@ typedef struct job { tl_attention a; tl_kernels k; tl_pool *pool; } job;
 static void run(void *arg, int thread, int n_threads) {
     job *j = arg;
     tl_worker t = {.pool = j->pool, .k = &j->k, .thread = thread, .n_threads = n_threads};
-    t.attn = calloc(tl_attention_scratch(GROUP, kv.head_dim), sizeof *t.attn);
+    t.attn = calloc(tl_attention_scratch(GROUP, kv.slots[0].hk, kv.slots[0].hv), sizeof *t.attn);
     tl_attention_run(&t, &j->a);
     free(t.attn);
 }
@@ -54,12 +54,14 @@ static void walk(const tl_span *spans, int n_spans, int n, int head_dim, int win
     static float q[32 * HEADS * GROUP * 64], out[32 * HEADS * GROUP * 64];
     const tl_kv_ops ops = {.name = "f16", .elems = 1, .bytes = 2, .put_q = put_q, .attn = note};
     tl_error err = {0};
-    job j = {.a = {.kv = &kv, .layer = LAYER, .n_heads = HEADS * GROUP, .window = window,
+    job j = {.a = {.kv = &kv, .slot = LAYER, .n_heads = HEADS * GROUP, .window = window,
                    .spans = spans, .n_spans = n_spans, .q = q, .out = out}};
     j.a.q_stride = j.a.out_stride = (size_t)(HEADS * GROUP * head_dim);
     tl_kernels_init(&j.k, 0);
     j.pool = tl_pool_new(threads, &err);
-    CHECK(tl_kv_init(&kv, &ops, &(tl_kv_shape){heads, LAYERS, head_dim, SEQS, CTX, 0}, &err) == TL_OK);
+    const tl_kv_dims slots[LAYERS] = {{HEADS, head_dim, head_dim}, {HEADS, head_dim, head_dim}};
+    CHECK(tl_kv_init(&kv, &ops, &(tl_kv_shape){slots, LAYERS, SEQS, CTX, 0}, &err) == TL_OK);
+    head_bytes = kv.slots[LAYER].head_bytes;
     for (int seq = 0; seq < SEQS; seq++) {
         if (seq == 1) tl_kv_fork(&kv, 0, 1), tl_kv_truncate(&kv, 1, 448);
         CHECK(tl_kv_reserve(&kv, seq, n, &err) == TL_OK);
@@ -105,24 +107,24 @@ static void all_that_comes(void) {
 
 /* Scores of 0 and values of 1: a head gets n / (n + exp(sink)), whether chunks are shared by threads or not. */
 static void sinks_take_their_part(void) {
-    enum { HD = 16, N = 600 };
+    enum { HK = 24, HD = 16, N = 600 };   /* values of another width than keys, which are padded */
+    static const tl_kv_dims slot = {HEADS, HK, HD};
     static const float sinks[HEADS * GROUP] = {0, 7, -2, 200};
     static const tl_span span = {0, 1, 0, N - 1};
-    static float q[HEADS * GROUP * HD], out[HEADS * GROUP * HD];
-    float zeros[HD] = {0}, ones[HD];
+    static float q[HEADS * GROUP * HK], out[HEADS * GROUP * HD];
+    float zeros[HK] = {0}, ones[HD];
     for (int d = 0; d < HD; d++) ones[d] = 1;
     for (int threads = 1; threads <= 5; threads += 4) {
         tl_error err = {0};
         job j = {.a = {.kv = &kv, .n_heads = HEADS * GROUP, .spans = &span, .n_spans = 1, .q = q, .out = out,
-                       .q_stride = HEADS * GROUP * HD, .out_stride = HEADS * GROUP * HD, .sinks = sinks}};
+                       .q_stride = HEADS * GROUP * HK, .out_stride = HEADS * GROUP * HD, .sinks = sinks}};
         tl_kernels_init(&j.k, 0);
         j.pool = tl_pool_new(threads, &err);
-        CHECK(j.pool && tl_kv_init(&kv, &j.k.kv[TL_KV_F32], &(tl_kv_shape){heads, 1, HD, 1, CTX, 0}, &err) == TL_OK);
+        CHECK(j.pool && tl_kv_init(&kv, &j.k.kv[TL_KV_F32], &(tl_kv_shape){&slot, 1, 1, CTX, 0}, &err) == TL_OK);
         CHECK(tl_kv_reserve(&kv, 0, N, &err) == TL_OK);
         for (int i = 0; i < N * HEADS; i++) {
-            uint8_t *k = tl_kv_k(&kv, 0, 0, i % HEADS, i / HEADS / TL_KV_PAGE);
-            kv.ops->put_k(k, zeros, HD, i / HEADS % TL_KV_PAGE);
-            kv.ops->put_v(tl_kv_v(&kv, k), ones, HD, i / HEADS % TL_KV_PAGE);
+            tl_kv_put_k(&kv, 0, 0, i % HEADS, i / HEADS, zeros);
+            tl_kv_put_v(&kv, 0, 0, i % HEADS, i / HEADS, ones);
         }
         j.a.partial = calloc(tl_attention_partial(threads, GROUP, HD, CTX), sizeof *j.a.partial);
         tl_pool_run(j.pool, run, &j);

@@ -93,14 +93,14 @@ static void passes_cost_what_shapes_say(void) {
     CHECKF(m != NULL, "%s", err.text);
     if (!m) return;
     tl_cost c[TL_N_OPS] = {0};
-    tl_cost_add(m, kv, &(tl_pass){.n_seq = 3, .n = 1, .pos = 10, .n_want = 3}, c);
+    tl_cost_add(m, &m->k.kv[TL_KV_TYPE_F16], &(tl_pass){.n_seq = 3, .n = 1, .pos = 10, .n_want = 3}, c);
     CHECK(c[TL_OP_QKV].macs == 3 * L * D * (D + 2 * KV) && c[TL_OP_QKV].bytes == L * D * (D + 2 * KV) * q8);
     CHECK(c[TL_OP_GATE_UP].macs == 3 * L * 2 * D * FF && c[TL_OP_DOWN].bytes == L * D * FF * q8);
     CHECK(c[TL_OP_HEAD].macs == 3 * V * D && c[TL_OP_HEAD].bytes == V * D * q8);
     CHECK(c[TL_OP_ATTENTION].macs == 3 * L * 11 * 2 * D && c[TL_OP_ATTENTION].bytes == 3 * L * 11 * 2 * kv);
     CHECK(tl_cost_sum(c).macs == 3 * (L * (D * (2 * D + 2 * KV) + 3 * D * FF + 22 * D) + V * D));
     memset(c, 0, sizeof c);
-    tl_cost_add(m, kv, &(tl_pass){.n_seq = 1, .n = 5, .pos = 2, .n_want = 0}, c);   /* see 3, 4, 5, 6, 7 */
+    tl_cost_add(m, &m->k.kv[TL_KV_TYPE_F16], &(tl_pass){.n_seq = 1, .n = 5, .pos = 2, .n_want = 0}, c);   /* see 3, 4, 5, 6, 7 */
     CHECK(c[TL_OP_ATTENTION].macs == L * 25 * 2 * D && c[TL_OP_ATTENTION].bytes == L * 7 * 2 * kv);
     CHECK(c[TL_OP_HEAD].macs == 0 && c[TL_OP_HEAD].bytes == 0);
     CHECK(c[TL_OP_ATTN_OUT].bytes == L * D * D * q8 && c[TL_OP_ATTN_OUT].macs == 5 * L * D * D);
@@ -110,16 +110,17 @@ static void passes_cost_what_shapes_say(void) {
 
 /* gemma3: every sixth layer sees all, the others 8 positions. */
 static void windows_limit_what_is_read(void) {
+    const double kv = 2 * 16 * 2;   /* of one head of 16 */
     tl_error err = {0};
     tl_model *m = open_shape("arch=gemma3,layers=6,dim=64,ff=64,heads=4,kv=1,window=8,vocab=100,tied=1", "f16", &err);
     CHECKF(m != NULL, "%s", err.text);
     if (!m) return;
     tl_cost c[TL_N_OPS] = {0};
-    tl_cost_add(m, 1, &(tl_pass){.n_seq = 1, .n = 1, .pos = 99, .n_want = 1}, c);
-    CHECK(c[TL_OP_ATTENTION].bytes == 5 * 8 + 100 && c[TL_OP_ATTENTION].macs == (5 * 8 + 100) * 2 * 64);
+    tl_cost_add(m, &m->k.kv[TL_KV_TYPE_F16], &(tl_pass){.n_seq = 1, .n = 1, .pos = 99, .n_want = 1}, c);
+    CHECK(c[TL_OP_ATTENTION].bytes == (5 * 8 + 100) * kv && c[TL_OP_ATTENTION].macs == (5 * 8 + 100) * 2 * 64);
     memset(c, 0, sizeof c);
-    tl_cost_add(m, 1, &(tl_pass){.n_seq = 1, .n = 4, .pos = 6, .n_want = 1}, c);   /* see 7, 8, 8, 8 from 0 to 9 */
-    CHECK(c[TL_OP_ATTENTION].bytes == 5 * 10 + 10 && c[TL_OP_ATTENTION].macs == (5 * 31 + 34) * 2 * 64);
+    tl_cost_add(m, &m->k.kv[TL_KV_TYPE_F16], &(tl_pass){.n_seq = 1, .n = 4, .pos = 6, .n_want = 1}, c);   /* see 7, 8, 8, 8 from 0 to 9 */
+    CHECK(c[TL_OP_ATTENTION].bytes == (5 * 10 + 10) * kv && c[TL_OP_ATTENTION].macs == (5 * 31 + 34) * 2 * 64);
     CHECK(tl_cost_peak(m) == TL_PEAK_F32);
     tl_model_free(m);
 }
@@ -137,7 +138,7 @@ static void experts_cost_what_is_chosen(void) {
         /* One row reads its own experts; of many rows each expert is somebody's. */
         double read = rows == 1 ? USED : rows == 16 ? E * (1 - pow(0.75, 16)) : E;
         tl_cost c[TL_N_OPS] = {0};
-        tl_cost_add(m, 1, &(tl_pass){.n_seq = 1, .n = rows, .pos = 0, .n_want = 0}, c);
+        tl_cost_add(m, &m->k.kv[TL_KV_TYPE_F16], &(tl_pass){.n_seq = 1, .n = rows, .pos = 0, .n_want = 0}, c);
         CHECKF(fabs(c[TL_OP_GATE_UP].bytes / (L * (2 * D * q8 * (FF * read + SHARED) + router + shared_router)) - 1) < 1e-9,
                "%d rows: %g bytes of gate and up", rows, c[TL_OP_GATE_UP].bytes);
         CHECKF(fabs(c[TL_OP_DOWN].bytes / (L * D * q8 * (FF * read + SHARED)) - 1) < 1e-9, "%d rows: %g bytes of down", rows,

@@ -40,7 +40,7 @@ static scratch scratch_of(const tl_run *r, const widths *w) {
 static void needs(const struct tl_model *m, const tl_block *b, tl_needs *n) {
     widths w = widths_of(m, b);
     size_t floats = (size_t)n->n * (size_t)(w.all + w.q) + 32 + partial_floats(&w, n->n_threads, n->n_ctx);
-    size_t attn = tl_attention_scratch(w.heads / w.kv_heads, tl_kv_padded(w.hd));
+    size_t attn = tl_attention_scratch(w.heads / w.kv_heads, tl_kv_padded(w.hd), tl_kv_padded(w.hd));
     if (floats * sizeof(float) > n->scratch[TL_BLOCK_ATTENTION]) n->scratch[TL_BLOCK_ATTENTION] = floats * sizeof(float);
     if (attn > n->attn) n->attn = attn;
 }
@@ -50,7 +50,9 @@ static size_t bytes(const struct tl_model *m, const tl_block *b) {
     return sizeof(attention);
 }
 
-static int kv_heads(const struct tl_model *m, const tl_block *b) { return m->hp.layers[b->layer].n_kv_heads; }
+static tl_kv_dims cached(const struct tl_model *m, const tl_block *b) {
+    return (tl_kv_dims){m->hp.layers[b->layer].n_kv_heads, m->hp.head_dim, m->hp.head_dim};
+}
 
 static void tensors(const struct tl_model *m, const tl_block *b, const tl_visitor *v) {
     const tl_arch *arch = m->arch;
@@ -131,7 +133,7 @@ static void in(tl_run *r, tl_worker *t, const tl_block *b) {
     finish_heads(r, t, b, &w, s.qkv);
     tl_pool_barrier(t->pool);
     tl_mark(r, t, TL_OP_ROPE_KV);
-    tl_attention at = {.kv = r->kv, .layer = b->slot, .n_heads = w.heads, .window = hp->layers[b->layer].window,
+    tl_attention at = {.kv = r->kv, .slot = b->slot, .n_heads = w.heads, .window = hp->layers[b->layer].window,
                        .softcap = hp->attn_softcap, .sinks = a->sinks, .spans = r->spans, .n_spans = r->n_spans, .q = s.qkv,
                        .q_stride = width, .out = s.att, .out_stride = (size_t)w.q, .partial = s.partial};
     tl_attention_run(t, &at);
@@ -154,11 +156,11 @@ static void cost(const struct tl_model *m, const tl_block *b, double kv_bytes, c
     double seen = 0;
     for (int pos = p->pos; pos < last; pos++) seen += window && window <= pos ? window : pos + 1;
     if (window && window <= p->pos) first = p->pos + 1 - window;
-    c[TL_OP_ROPE_KV].bytes += (double)p->n_seq * p->n * w.kv_heads * kv_bytes;
+    c[TL_OP_ROPE_KV].bytes += (double)p->n_seq * p->n * kv_bytes;
     c[TL_OP_ATTENTION].macs += p->n_seq * seen * 2 * w.q;
-    c[TL_OP_ATTENTION].bytes += (double)p->n_seq * (last - first) * w.kv_heads * kv_bytes;
+    c[TL_OP_ATTENTION].bytes += (double)p->n_seq * (last - first) * kv_bytes;
 }
 
 extern const tl_block_kind tl_block_attention;
 const tl_block_kind tl_block_attention = {
-    .name = "attention", .bytes = bytes, .tensors = tensors, .needs = needs, .kv_heads = kv_heads, .in = in, .out = out, .cost = cost};
+    .name = "attention", .bytes = bytes, .tensors = tensors, .needs = needs, .cached = cached, .in = in, .out = out, .cost = cost};
