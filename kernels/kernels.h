@@ -139,9 +139,10 @@ typedef struct tl_gemm {
 
 /* A page holds TL_KV_PAGE consecutive positions of one sequence, starting at a multiple of TL_KV_PAGE, for one layer
  * and one kv head. K is transposed, [hk][TL_KV_PAGE] (lanes are positions: no horizontal sums), V is [TL_KV_PAGE][hv];
- * of f16 or f32, or quantized with a scale for every 32 values of a position (kv_block.h). hk and hv, the values of
- * a key and of a value, are multiples of 16 and of the type's block, at most TL_HD_MAX. Pages are 64-byte aligned. Scores of quantized K are integer products with the
- * query quantized likewise to 8 bits: exact within 32 dimensions. NaN and Inf reach the results of all who see them. */
+ * of f16 or f32, or quantized with a scale for every 32 values of a position (kv_block.h). hk and hv, the values of a key
+ * and of a value, are multiples of 16 and of the type's block, at most TL_HD_MAX. Pages are 64-byte aligned. Scores of
+ * quantized K are integer products with the query quantized likewise to 8 bits: exact within 32 dimensions. NaN and Inf
+ * reach the results of all who see them. */
 #define TL_KV_PAGE 64
 #define TL_HD_MAX 512
 #define TL_KV_STREAMS 4
@@ -164,8 +165,8 @@ typedef struct tl_attn_args {
     const void *q;           /* [nq] queries as put_q wrote them, hk floats apart */
     int nq, hk, hv;
     const void *k, *v;       /* one page each, in the form of the table slot called */
-    /* Memory that will be read soon, a quarter of K's and V's bytes together at each address: the kernel asks for it on its way,
-     * a line of each in turn, since the hardware follows several streams faster than one. [0] NULL: not known. */
+    /* Memory that will be read soon, a quarter of K's and V's bytes together at each address: the kernel asks for it on
+     * its way, a line of each in turn, since the hardware follows several streams faster than one. [0] NULL: not known. */
     const uint8_t *ahead[TL_KV_STREAMS];
     const int32_t *lo, *hi;  /* [nq] */
     float *m, *s;            /* [nq] running maximum and sum of exp(score - m) */

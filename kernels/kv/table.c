@@ -16,5 +16,8 @@ void tl_scalar_fill_kv(tl_kernels *k) {
 #define KV(NAME, name, elems, bytes) k->kv[TL_KV_##NAME] = tl_kv_type_##name;
 #include "kv.def"
 #undef KV
-    for (int i = 0; i < TL_N_KV; i++) k->kv[i].name = tl_kv_types[i].name, k->kv[i].elems = tl_kv_types[i].elems, k->kv[i].bytes = tl_kv_types[i].bytes;
+    for (int i = 0; i < TL_N_KV; i++) {
+        const tl_kv_type *t = &tl_kv_types[i];
+        k->kv[i].name = t->name, k->kv[i].elems = t->elems, k->kv[i].bytes = t->bytes;
+    }
 }

@@ -11,8 +11,8 @@
 
 /* ---- cost: what must be read and multiplied ---------------------------------------------------------------------- */
 
-/* Adds a pass with a cache of a type to cost [TL_N_OPS]. Weights are read once, keys and
- * values once per sequence and only inside a layer's window. */
+/* Adds a pass with a cache of a type to cost [TL_N_OPS]. Weights are read once, keys and values once per sequence and
+ * only inside a layer's window. */
 void tl_cost_add(const tl_model *m, const tl_kv_ops *kv, const tl_pass *p, tl_cost *cost);
 tl_cost tl_cost_sum(const tl_cost *cost);
 /* TL_PEAK_*: numbers that most of the model's multiply-adds are made of. */
