@@ -159,10 +159,7 @@ static int encode_piece(const tl_tokenizer *t, tl_merger *m, const char *p, size
 
 int tl_bpe_encode(const tl_tokenizer *t, tl_merger *m, const char *p, size_t n, tl_sink *out, tl_error *err) {
     int rc = TL_OK;
-    for (const char *end = p + n; p < end && rc == TL_OK;) {
-        size_t len = t->pre->split(p, end);
-        rc = encode_piece(t, m, p, len, out, err);
-        p += len;
-    }
+    tl_cut cut = tl_pretok_begin(t->pre, p, n);
+    for (tl_slice s; rc == TL_OK && (s = tl_pretok_next(&cut)).n;) rc = encode_piece(t, m, s.p, s.n, out, err);
     return rc;
 }

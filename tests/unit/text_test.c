@@ -5,7 +5,6 @@
 #include "base/base.h"
 #include "model/model.h"
 #include "test.h"
-#include "text/pretok.h"
 #include "text/text.h"
 
 enum { MAX_IDS = 1 << 12 };
@@ -97,47 +96,6 @@ static void expect_round_trip(const tl_tokenizer *t, const char *text, size_t n,
            (int)(m < n + 16 ? m : n + 16), back);
     free(ids);
     free(back);
-}
-
-/* Pieces of text joined by '|' (the texts below hold none). */
-static void expect_split(const char *pre, const char *text, const char *want, int line) {
-    const tl_pretok *p = tl_pretok_find(str(pre));
-    char got[256];
-    size_t n = 0;
-    for (const char *s = text, *end = text + strlen(text); s < end;) {
-        size_t len = p->split(s, end);
-        if (s > text) got[n++] = '|';
-        memcpy(got + n, s, len);
-        n += len;
-        s += len;
-    }
-    got[n] = 0;
-    CHECKF(strcmp(got, want) == 0, "line %d: %s cuts \"%s\" instead of \"%s\"", line, pre, got, want);
-}
-#define SPLIT(pre, text, want) expect_split(pre, text, want, __LINE__)
-
-static void pretokenizers(void) {
-    SPLIT("gpt-2", "it's  a 12th 'S day", "it|'s| | a| 12|th| '|S| day");
-    SPLIT("gpt-2", "a \n\n b   ", "a| \n\n| b|   ");
-    SPLIT("gpt-2", "x\xC2\xA0y \xC2\xA0\xC2\xA0z", "x|\xC2\xA0|y| \xC2\xA0|\xC2\xA0|z");   /* NBSP is white space ... */
-    SPLIT("gpt-2", "x\xE2\x80\x8By\xE1\xA0\x8Ez", "x|\xE2\x80\x8B|y|\xE1\xA0\x8E|z");       /* ... U+200B and U+180E not */
-    SPLIT("gpt-2", "a\xCC\x81" "b \xC2\xBD\xE2\x85\xA7""1", "a|\xCC\x81|b| \xC2\xBD\xE2\x85\xA7""1");   /* No, Nl */
-    SPLIT("gpt-2", "'re've'll'd'm't'x", "'re|'ve|'ll|'d|'m|'t|'|x");
-    SPLIT("gpt-2", "a\xFF\xC3(b", "a|\xFF\xC3(|b");
-    SPLIT("llama-bpe", "He'S 'LL we'\xC5\xBF 12345 a\tb (x)", "He|'S| '|LL| we|'\xC5\xBF| |123|45| a|\tb| (|x|)");
-    SPLIT("llama-bpe", "a\r\n \n\n  b;\r\nc \n", "a|\r\n \n\n| | b|;\r\n|c| \n");
-    SPLIT("llama-bpe", "\xCC\x81""e \xCC\x81""e 'hello", "\xCC\x81""e| \xCC\x81|e| '|hello");
-    SPLIT("llama-bpe", "\ta\n\tb\v\fc", "\ta|\n|\tb|\v|\fc");
-    SPLIT("qwen2", "a 123 \xD9\xA3\xD9\xA4!", "a| |1|2|3| |\xD9\xA3|\xD9\xA4|!");
-    SPLIT("smollm", "a 12  3x !4\n", "a| |1|2|  |3|x| !|4|\n");
-    SPLIT("smollm", "a 's\xC2\xBD b", "a| '|s|\xC2\xBD| b");
-    SPLIT("dbrx", "a 1234's!\n", "a| |123|4|'s|!\n");
-    SPLIT("smaug-bpe", "x  y12345", "x| | y|123|45");
-    SPLIT("olmo", "a 1234's\n", "a| 1234|'s|\n");
-    SPLIT("phi-2", "a 1234's\n", "a| 1234|'s|\n");
-    static const char *const merged[] = {"dbrx", "smaug-bpe", "olmo", "phi-2"};   /* always merged, no BOS unless told */
-    for (int i = 0; i < 4; i++) CHECKF(tl_pretok_find(str(merged[i]))->flags == 0, "%s", merged[i]);
-    CHECK(tl_pretok_find(str("nosuch")) == NULL && tl_pretok_find(str("")) == NULL);
 }
 
 static void bpe_merges(void) {
@@ -504,7 +462,7 @@ static void published_vocabularies(void) {
 /* Texts in NAME.inp, separated by a line; a line of ids for each in NAME.out. */
 static void vocabulary_pairs(void) {
     static const char *const names[] = {"gpt-2", "llama-bpe", "llama-spm", "qwen2", "phi-3", "starcoder", "refact",
-                                        "command-r", "mpt"};
+                                        "command-r", "mpt", "deepseek-llm", "deepseek-coder"};
     static const char line[] = "\n__ggml_vocab_test__\n";
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         char rel[96], path[4096];
@@ -661,7 +619,6 @@ static void white_space_goes_with_some_tokens(void) {
 }
 
 int main(void) {
-    RUN(pretokenizers);
     RUN(bpe_merges);
     RUN(bpe_whole_pieces);
     RUN(bpe_missing_bytes);
