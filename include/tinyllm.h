@@ -62,7 +62,8 @@ enum {
     TL_E_ARGUMENT = -5,      /* the caller passed something out of range */
     TL_E_CONTEXT = -6,       /* the tokens do not fit into the session's context */
     TL_E_NAN = -7,           /* the model produced a NaN */
-    TL_E_CANCELLED = -8      /* the progress callback asked to stop */
+    TL_E_CANCELLED = -8,     /* the progress callback asked to stop */
+    TL_E_SYSTEM = -9         /* the system refuses something else, such as a thread */
 };
 
 /* Initialize with {0}. Holds the first fault: later calls do not overwrite it. */

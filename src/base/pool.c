@@ -139,7 +139,7 @@ tl_pool *tl_pool_new(int n_threads, tl_error *err) {
         p->workers[i] = (struct worker){p, i + 1};
         int rc = pthread_create(&p->threads[i], NULL, worker_main, &p->workers[i]);
         if (rc) {
-            tl_fail(err, TL_E_MEMORY, "cannot start thread %d of %d: %s; try fewer threads", i + 2, n_threads, strerror(rc));
+            tl_fail(err, TL_E_SYSTEM, "cannot start thread %d of %d: %s; try fewer threads", i + 2, n_threads, strerror(rc));
             p->n = i + 1;   /* only those that exist are joined; none has passed a barrier yet */
             tl_pool_free(p);
             return NULL;

@@ -180,6 +180,7 @@ int tl_generate(tl_session *s, int seq, tl_generator *g, tl_text_fn *fn, void *u
     int rc = TL_OK, finish = TL_GOING;
     while (rc == TL_OK && !step.finish) {
         rc = finish ? tl_generator_end(g, finish, &step, err) : tl_generator_step(g, tl_session_logits(s, 0), &step, err);
+        if (rc == TL_E_NAN) tl_error_context(err, "position %d", tl_session_pos(s, seq) - 1);
         if (rc != TL_OK) break;
         if (!g->stats.first_seconds && g->stats.n_tokens) g->stats.first_seconds = tl_now() - start;
         if (fn && fn(user, step.text, step.n)) finish = TL_END_CANCELLED;

@@ -247,6 +247,8 @@ check perplexity_overflow refused 1 "window 1 of 2, position"
 broken '\000\000\300\177'   # NaN
 run perplexity "$tmp/broken.gguf" -f "$text" -c 32 --chunks 2 -q
 check perplexity_nan refused 1 "window 1 of 2, position 16"
+run run "$tmp/broken.gguf" -p "x y z" -n 4 -q
+check run_nan refused 1 "position 4: the model gave NaN for token 0"
 run logits "$tmp/broken.gguf" --ids "1 2 3" --out "$tmp/nan" -q
 check logits_nan eval 'refused 1 "position 0: the logit of token 0" && [ ! -e "$tmp/nan" ]'
 # The definition once more, from logits: the second window, whose first token is replaced by the begin-of-text token.
