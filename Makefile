@@ -18,6 +18,8 @@ KERNEL_OPT ?= -O3
 KERNEL_CFLAGS ?= $(CFLAGS)
 CFLAGS  ?= -g
 WARN    := -Wall -Wextra -Wshadow
+# Threads of others that call the library may have small stacks. Tests may take more.
+FRAMES  ?= -Wframe-larger-than=16384
 # Hidden: only what tinyllm.h declares leaves the shared library. Both libraries are made of the same objects.
 BASE    := -std=c11 $(OPT) $(WARN) -fPIC -fvisibility=hidden -ffp-contract=off -fno-omit-frame-pointer -MMD -MP \
            -Iinclude -Isrc -Ikernels
@@ -29,8 +31,13 @@ Q       := $(if $(filter 1,$(V)),,@)
 SAY      = $(if $(filter 1,$(V)),@:,@printf '  %-4s %s\n')
 
 # Kernel folders by architecture: kernels/<arch>_<level>/ with flags in flags.mk (LEVEL_FLAGS_<folder> = ...).
-MACHINE := $(shell $(CC) -dumpmachine)
-ARCH    := $(if $(filter x86_64%,$(MACHINE)),x86,$(if $(filter aarch64%,$(MACHINE)),arm,none))
+# What the flags compile for counts, not what the compiler is named after (-m32, --target).
+TARGET  := $(shell $(CC) $(CFLAGS) -dM -E -x c /dev/null | grep -oE '__(x86_64|aarch64|SIZEOF_POINTER)__ [0-9]+')
+ifeq ($(filter __SIZEOF_POINTER__,$(TARGET))$(filter 8,$(TARGET)),__SIZEOF_POINTER__8)
+ARCH    := $(if $(filter __x86_64__,$(TARGET)),x86,$(if $(filter __aarch64__,$(TARGET)),arm,none))
+else
+$(error tinyllm needs a 64-bit target, and "$(strip $(CC) $(CFLAGS))" does not compile for one)
+endif
 -include $(wildcard kernels/$(ARCH)_*/flags.mk)
 
 KERNEL_SRC := $(wildcard kernels/*.c kernels/types/*.c kernels/kv/*.c kernels/scalar/*.c)
@@ -65,7 +72,7 @@ KERNEL   := -fno-trapping-math -fno-math-errno
 define compile
 	$(SAY) CC $<
 	@mkdir -p $(@D)
-	$(Q)$(CC) $(BASE) $(1) -c -o $@ $<
+	$(Q)$(CC) $(BASE) $(FRAMES) $(1) -c -o $@ $<
 endef
 
 $(BUILD)/src/base/%.o: src/base/%.c Makefile
@@ -101,7 +108,7 @@ test: all $(TESTS) $(BUILD)/tools/mkmodel
 	@BUILD=$(BUILD) TINYLLM=$(abspath $(OUT))/tinyllm sh tests/run.sh $(ONLY)
 
 asan:
-	$(MAKE) BUILD=build/asan OPT=-O1 KERNEL_CFLAGS=-g CFLAGS="-g -fsanitize=address,undefined -fno-sanitize-recover=undefined" all
+	$(MAKE) BUILD=build/asan OPT=-O1 KERNEL_CFLAGS=-g FRAMES= CFLAGS="-g -fsanitize=address,undefined -fno-sanitize-recover=undefined" all
 
 arm:
 	$(MAKE) BUILD=build/arm CC=aarch64-linux-gnu-gcc AR=aarch64-linux-gnu-ar LDFLAGS=-static all tests

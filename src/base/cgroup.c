@@ -30,9 +30,9 @@ static int has_word(const char *list, const char *word) {
 /* In a container the name of a group may be that in the host's tree while the mount shows only our own: the walk ends at
  * the mount's root, which is then our group. */
 void tl_cgroup_each(const char *root, const char *controller, void (*fn)(void *user, const tl_cgroup *g), void *user) {
-    char file[4096], line[4096], dir[8192];
-    snprintf(file, sizeof file, "%s/proc/self/cgroup", root);
-    FILE *f = fopen(file, "r");
+    char line[4096], dir[8192];
+    snprintf(dir, sizeof dir, "%s/proc/self/cgroup", root);
+    FILE *f = fopen(dir, "r");
     while (f && fgets(line, sizeof line, f)) {
         line[strcspn(line, "\n")] = 0;
         char *list = strchr(line, ':'), *name = list ? strchr(list + 1, ':') : NULL;

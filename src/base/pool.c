@@ -9,7 +9,6 @@
 #include "base/pool.h"
 
 #include <errno.h>
-#include <linux/futex.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -39,6 +38,9 @@ struct tl_pool {
     pthread_t *threads;   /* [n - 1] */
     struct worker { tl_pool *pool; int index; } *workers;
 };
+
+/* The numbers of the kernel's interface (futex(2)), since not every C library comes with linux/futex.h. */
+enum { WAIT_PRIVATE = 0 | 128, WAKE_PRIVATE = 1 | 128 };
 
 static void futex(atomic_uint *word, int op, unsigned value) { syscall(SYS_futex, word, op, value, NULL, NULL, 0); }
 
@@ -71,14 +73,14 @@ static int event_wait(event *e, unsigned old, int64_t spin_ns) {
         }
     }
     atomic_fetch_add(&e->sleepers, 1);
-    while (atomic_load(&e->word) == old) futex(&e->word, FUTEX_WAIT_PRIVATE, old);
+    while (atomic_load(&e->word) == old) futex(&e->word, WAIT_PRIVATE, old);
     atomic_fetch_sub(&e->sleepers, 1);
     return spin_ns > 0;
 }
 
 static void event_signal(event *e) {
     atomic_fetch_add(&e->word, 1); /* seq_cst: ordered before the load of sleepers */
-    if (atomic_load(&e->sleepers) > 0) futex(&e->word, FUTEX_WAKE_PRIVATE, 0x7fffffff);
+    if (atomic_load(&e->sleepers) > 0) futex(&e->word, WAKE_PRIVATE, 0x7fffffff);
 }
 
 enum {

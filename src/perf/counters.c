@@ -6,12 +6,15 @@
 #include "perf/internal.h"
 
 #include <errno.h>
-#include <linux/perf_event.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+
+/* The kernel's headers are not where every C library looks for headers. */
+#if __has_include(<linux/perf_event.h>)
+#include <linux/perf_event.h>
 
 static const uint64_t events[TL_N_COUNTS] = {
     [TL_COUNT_CYCLES] = PERF_COUNT_HW_CPU_CYCLES,
@@ -19,17 +22,24 @@ static const uint64_t events[TL_N_COUNTS] = {
     [TL_COUNT_CACHE_MISSES] = PERF_COUNT_HW_CACHE_MISSES,
 };
 
-static int open_event(uint64_t event) {
+static int open_event(int i) {
     struct perf_event_attr a;
     memset(&a, 0, sizeof a);
     a.size = sizeof a;
     a.type = PERF_TYPE_HARDWARE;
-    a.config = event;
+    a.config = events[i];
     a.inherit = 1;
     a.exclude_kernel = a.exclude_hv = 1;   /* what unprivileged users may count */
     a.read_format = PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING;
     return (int)syscall(SYS_perf_event_open, &a, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
 }
+#else
+static int open_event(int i) {
+    (void)i;
+    errno = ENOSYS;
+    return -1;
+}
+#endif
 
 /* Count so far, -1 if it cannot be read. More events than the CPU has counters for take turns: scaled up. */
 static double read_event(int fd) {
@@ -41,7 +51,7 @@ static double read_event(int fd) {
 
 static void open_counters(tl_counters *c) {
     for (int i = 0; i < TL_N_COUNTS; i++) {
-        c->fd[i] = open_event(events[i]);
+        c->fd[i] = open_event(i);
         if (c->fd[i] < 0 && !*c->why_no_counts)
             snprintf(c->why_no_counts, sizeof c->why_no_counts, "unavailable: perf_event_open: %s%s", strerror(errno),
                      errno == EACCES || errno == EPERM ? " (see /proc/sys/kernel/perf_event_paranoid)" : "");
