@@ -15,8 +15,6 @@
  * only inside a layer's window. */
 void tl_cost_add(const tl_model *m, const tl_kv_ops *kv, const tl_pass *p, tl_cost *cost);
 tl_cost tl_cost_sum(const tl_cost *cost);
-/* TL_PEAK_*: numbers that most of the model's multiply-adds are made of. */
-int tl_cost_peak(const tl_model *m);
 
 /* ---- runs -------------------------------------------------------------------------------------------------------- */
 
@@ -42,7 +40,7 @@ typedef struct tl_bench_result {
                                            decode: NAN */
     double tokens, seconds;             /* of one run */
     tl_cost op[TL_N_OPS], cost;         /* of one run, by operation and together */
-    double op_seconds[TL_N_OPS];        /* of one run, mean; if a profile was asked for */
+    double op_seconds[TL_N_OPS];        /* of one run, mean of those that count for tok_s; if a profile was asked for */
     tl_counts counts;                   /* per token; negative: unavailable */
 } tl_bench_result;
 

@@ -13,7 +13,9 @@ static void add_product(void *arg, tl_weight *w, const tl_tensor *t) {
     double rows = t->op == TL_OP_HEAD ? x->p->n_want : (double)x->p->n_seq * x->p->n;
     double read = rows <= 0 ? 0 : t->used < 1 ? 1 - pow(1 - t->used, rows) : 1;
     x->cost[t->op].bytes += read * (double)w->row_bytes * w->rows;
-    x->cost[t->op].macs += rows * t->used * w->rows * w->cols;
+    double macs = rows * t->used * w->rows * w->cols;
+    x->cost[t->op].macs += macs;
+    if (w->gemm->act == TL_ACT_F32) x->cost[t->op].floats += macs;
 }
 
 void tl_cost_add(const tl_model *m, const tl_kv_ops *kv, const tl_pass *p, tl_cost *cost) {
@@ -25,6 +27,8 @@ void tl_cost_add(const tl_model *m, const tl_kv_ops *kv, const tl_pass *p, tl_co
         const tl_block_kind *kind = tl_block_kinds[m->blocks[i].kind];
         if (kind->cost) kind->cost(m, &m->blocks[i], tl_block_kv_bytes(m, &m->blocks[i], kv), p, cost);
     }
+    /* Of a cache of codes the scores are products of integers, the weighted sums of values are not. */
+    cost[TL_OP_ATTENTION].floats = cost[TL_OP_ATTENTION].macs * (kv->elems > 1 ? 0.5 : 1);
 }
 
 tl_cost tl_cost_sum(const tl_cost *cost) {
@@ -32,16 +36,7 @@ tl_cost tl_cost_sum(const tl_cost *cost) {
     for (int i = 0; i < TL_N_OPS; i++) {
         sum.bytes += cost[i].bytes;
         sum.macs += cost[i].macs;
+        sum.floats += cost[i].floats;
     }
     return sum;
-}
-
-static void add_macs(void *arg, tl_weight *w, const tl_tensor *t) {
-    if (t->op != TL_OP_HEAD) ((double *)arg)[w->gemm->act] += t->used * w->rows * w->cols;
-}
-
-int tl_cost_peak(const tl_model *m) {
-    double macs[TL_N_ACTS] = {0};
-    tl_each_weight(m, add_macs, macs);
-    return macs[TL_ACT_Q8] + macs[TL_ACT_Q8K] >= macs[TL_ACT_F32] ? TL_PEAK_INT8 : TL_PEAK_F32;
 }

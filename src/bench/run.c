@@ -34,8 +34,8 @@ typedef struct bench {
     uint8_t *want;            /* [batch]: all 1 */
     tl_counts sum;
     double counted;           /* tokens in sum */
-    tl_profile profile;       /* sum of n_profiled runs */
-    int n_profiled;
+    tl_profile profile[2];    /* sums of n_profiled runs: quiet ones, disturbed ones */
+    int n_profiled[2];
 } bench;
 
 static int32_t token_at(const bench *b, int seq, int pos) {
@@ -84,16 +84,18 @@ static void add_counts(bench *b, const tl_counts *one, double tokens) {
 /* One run measured: seconds, and for a prefill those until the token behind it. */
 static int sample(bench *b, double *seconds, double *first, unsigned *reasons, tl_error *err) {
     tl_disturb d;
+    tl_profile one = {0};
     rewind_to_depth(b);
     tl_counters_begin(b->o->counters);
     tl_disturb_begin(&d);
-    if (b->o->profile) b->s->run.profile = &b->profile;
+    if (b->o->profile) b->s->run.profile = &one;
     double start = tl_now();
     int rc = run_once(b, b->c->n, err);
     *seconds = tl_now() - start;
     b->s->run.profile = NULL;
-    b->n_profiled++;
     *reasons = tl_disturb_end(&d, 0);   /* threads sleep at times: not judged by their CPU time */
+    b->n_profiled[*reasons != 0]++;
+    for (int i = 0; i < TL_N_OPS; i++) b->profile[*reasons != 0].seconds[i] += one.seconds[i];
     tl_counts counts = tl_counters_end(b->o->counters);
     add_counts(b, &counts, (double)b->c->n * (b->c->decode ? b->c->batch : 1));
     if (rc == TL_OK && !b->c->decode) {
@@ -157,7 +159,8 @@ static int measure(bench *b, tl_bench_result *r, tl_error *err) {
     r->first = b->c->decode ? NAN : tl_samples_stat(&first).median;
     r->tokens = tokens;
     r->seconds = tokens / r->tok_s.median;
-    for (int i = 0; i < TL_N_OPS; i++) r->op_seconds[i] = b->profile.seconds[i] / b->n_profiled;
+    int which = r->tok_s.disturbed;
+    for (int i = 0; i < TL_N_OPS; i++) r->op_seconds[i] = b->profile[which].seconds[i] / b->n_profiled[which];
     r->counts = b->sum;
     for (int i = 0; i < TL_N_COUNTS; i++)
         if (r->counts.count[i] > 0) r->counts.count[i] /= b->counted;

@@ -6,8 +6,10 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include "cmd/cmd_bench.h"
 #include "cmd/cmd_model.h"
+#include "cmd/term.h"
 #include "compute/compute.h"
 
 #define AT(member) offsetof(tl_bench_args, member)
@@ -35,6 +37,7 @@ static const tl_opt options[] = {
     {"--loop", "SECONDS", TL_OPT_NUM, AT(loop), 0, 86400, "run each kernel so long, to watch it with a profiler"},
     {"--json", NULL, TL_OPT_FLAG, AT(json), 0, 0, "print JSON"},
     {"--csv", NULL, TL_OPT_FLAG, AT(csv), 0, 0, "print CSV"},
+    {"--md", NULL, TL_OPT_FLAG, AT(md), 0, 0, "print tables in Markdown"},
     {0},
 };
 
@@ -80,7 +83,8 @@ int tl_bench_levels(const char *list, int *v, int cap, tl_error *err) {
 
 void tl_bench_progress(void *user, const char *what) {
     (void)user;
-    tl_status("bench: %s", what);
+    if (isatty(STDERR_FILENO)) tl_term_progress("bench: %s", what);
+    else tl_status("bench: %s", what);
 }
 
 static int bench_machine(const tl_bench_args *a, tl_buf *out, tl_error *err) {
@@ -99,19 +103,29 @@ static int bench_machine(const tl_bench_args *a, tl_buf *out, tl_error *err) {
         tl_json_end(&j, '}');
         tl_buf_str(out, "\n");
     } else if (a->csv) tl_machine_csv(m, out);
-    else tl_machine_text(m, out);
+    else tl_machine_text(m, tl_bench_page(a), out);
 end:
     tl_free(m);
     return err->code;
 }
 
 /* What the shares in the table of kernels relate to. */
-static void add_limits(const tl_machine *m, tl_buf *out) {
-    tl_buf_fmt(out, "1 thread reads %.1f GB/s; peaks [GMAC/s]:", tl_machine_bandwidth(m, 1, 0) * 1e-9);
+static void add_limits(const tl_machine *m, tl_page page, tl_buf *out) {
+    tl_buf b = {0};
+    tl_buf_fmt(&b, "1 thread reads %.1f GB/s; peaks [GMAC/s]:", tl_machine_bandwidth(m, 1, 0) * 1e-9);
     for (int i = 0; i < m->n_peaks; i++)
-        tl_buf_fmt(out, "%s %s %s %.1f", i ? "," : "", m->peak[i].level, tl_peak_name(m->peak[i].kind),
+        tl_buf_fmt(&b, "%s %s %s %.1f", i ? "," : "", m->peak[i].level, tl_peak_name(m->peak[i].kind),
                    tl_machine_peak(m, m->peak[i].level, m->peak[i].kind, 1) * 1e-9);
-    tl_buf_fmt(out, "; %d samples discarded\n\n", m->discarded);
+    tl_buf_fmt(&b, "; %d samples discarded", m->discarded);
+    if (b.p) tl_wrap(out, b.p, page.markdown ? 0 : page.width);
+    tl_buf_str(out, "\n");
+    tl_buf_free(&b);
+}
+
+static int has_marks(const tl_table *t) {
+    for (size_t i = 0; i < t->n; i++)
+        if (!t->cols[i % (size_t)t->n_cols].key && t->cells[i].text && strpbrk(t->cells[i].text, "*~")) return 1;
+    return 0;
 }
 
 static int bench_kernels(const tl_bench_args *a, const char *filter, tl_buf *out, tl_error *err) {
@@ -136,8 +150,9 @@ static int bench_kernels(const tl_bench_args *a, const char *filter, tl_buf *out
         tl_buf_str(out, "\n");
     } else if (a->csv) tl_table_as_csv(&t, out);
     else {
-        if (a->loop == 0) add_limits(m, out);
-        tl_table_as_text(&t, out);
+        if (a->loop == 0) add_limits(m, tl_bench_page(a), out);
+        tl_table_for_people(&t, tl_bench_page(a), out);
+        if (has_marks(&t)) tl_bench_note(tl_bench_page(a), tl_stat_legend, out);
     }
 end:
     tl_table_free(&t);
@@ -150,8 +165,8 @@ enum { MAX_MODELS = 64 };
 /* What the options ask for, and whether they fit together. */
 static void bench(const tl_bench_args *a, const char *const *words, int n_words, tl_buf *out, int *n_failed,
                   tl_error *err) {
-    if (a->json && a->csv)
-        tl_fail(err, TL_E_ARGUMENT, "bench: --json and --csv are two forms of the same: choose one");
+    if (a->json + a->csv + a->md > 1)
+        tl_fail(err, TL_E_ARGUMENT, "bench: --json, --csv and --md are forms of the same: choose one");
     else if (a->machine + a->kernels > 1)
         tl_fail(err, TL_E_ARGUMENT, "bench: choose one of --machine and --kernels");
     else if (a->machine && n_words)
@@ -178,6 +193,7 @@ static int bench_main(const tl_cmd *self, int argc, char **argv) {
     if (code >= 0) return code;
     while (n_words < MAX_MODELS && pos[n_words]) n_words++;
     bench(&a, pos, n_words, &out, &n_failed, &err);
+    tl_term_progress_end();
     if (!out.failed && out.n) fwrite(out.p, 1, out.n, stdout);   /* also where only the picture failed */
     tl_buf_free(&out);
     return err.code ? tl_cmd_fail(&err) : n_failed != 0;

@@ -5,10 +5,10 @@
  * one that does not fit fails alone. */
 #include <math.h>
 #include <string.h>
-#include <unistd.h>
 #include "bench/shape.h"
 #include "cmd/cmd_bench.h"
 #include "cmd/cmd_model.h"
+#include "cmd/term.h"
 
 enum { MAX_LIST = 16 };
 
@@ -29,24 +29,8 @@ typedef struct suite {
     const char *level_name, *kv_name;
     int n_threads;
     int64_t load_rss;
+    int warned;               /* of a context beyond the trained one */
 } suite;
-
-/* In the order add_row() fills them. */
-static const tl_col columns[] = {
-    {"model", "model", TL_COL_TEXT, 0}, {"file", NULL, TL_COL_TEXT, 0}, {"arch", NULL, TL_COL_TEXT, 0},
-    {"params", NULL, TL_COL_NUM, 0}, {"size_mb", "MB", TL_COL_NUM, 1}, {"cpu", "cpu", TL_COL_TEXT, 0},
-    {"kv", "kv", TL_COL_TEXT, 0}, {"threads", "threads", TL_COL_NUM, 0}, {"test", "test", TL_COL_TEXT, 0},
-    {"tok_s", "tok/s", TL_COL_NUM, 1}, {"tok_s_min", NULL, TL_COL_NUM, 1}, {"tok_s_max", NULL, TL_COL_NUM, 1},
-    {"spread", "spread", TL_COL_NUM, 3}, {"ttft_ms", "first ms", TL_COL_NUM, 1}, {"gb_s", "GB/s", TL_COL_NUM, 1},
-    {"of_read", "of read", TL_COL_NUM, 2}, {"gmac_s", "GMAC/s", TL_COL_NUM, 1}, {"of_peak", "of peak", TL_COL_NUM, 2},
-    {"bytes", NULL, TL_COL_NUM, 0}, {"macs", NULL, TL_COL_NUM, 0}, {"rss_mb", "RSS MB", TL_COL_NUM, 0},
-    {"load_s", NULL, TL_COL_NUM, 2}, {"joules_per_token", "J/token", TL_COL_NUM, 3},
-    {"cycles_per_token", "cycles/token", TL_COL_NUM, 0}, {"instructions_per_token", "instr./token", TL_COL_NUM, 0},
-    {"cache_misses_per_token", "misses/token", TL_COL_NUM, 0}, {"runs", NULL, TL_COL_NUM, 0},
-    {"discarded", "bad", TL_COL_NUM, 0}, {"disturbed", "disturbed", TL_COL_TEXT, 0},
-    {"regime", "regime", TL_COL_TEXT, 0}, {"hint", NULL, TL_COL_TEXT, 0}, {"error", "error", TL_COL_TEXT, 0},
-};
-enum { N_COLUMNS = sizeof columns / sizeof *columns };
 
 /* ---- rows -------------------------------------------------------------------------------------------------------- */
 
@@ -64,7 +48,7 @@ static void add_subject(suite *s, const char *test) {
     tl_table_str(t, info.arch);
     tl_table_num(t, s->m ? (double)info.n_params : NAN);
     double size = s->shape_bytes ? (double)s->shape_bytes : (double)info.file_bytes;
-    tl_table_num(t, size > 0 ? size * 1e-6 : NAN);
+    tl_table_num(t, size > 0 ? size : NAN);
     tl_table_str(t, s->level_name);
     tl_table_str(t, s->kv_name);
     tl_table_num(t, s->n_threads);
@@ -77,9 +61,10 @@ static void add_failure(suite *s, const char *test, const char *why) {
     s->n_failed++;
     fprintf(stderr, "tinyllm: %s: %s: %s\n", s->label, test, why);
     add_subject(s, test);
-    while (t->n % N_COLUMNS != N_COLUMNS - 1 && !t->failed) {
-        if (columns[t->n % N_COLUMNS].kind == TL_COL_NUM) tl_table_num(t, NAN);
-        else tl_table_str(t, NULL);
+    size_t n = (size_t)tl_bench_n_cols;
+    while (t->n % n != n - 1 && !t->failed) {
+        if (tl_bench_cols[t->n % n].key) tl_table_str(t, NULL);
+        else tl_table_str(t, tl_bench_cols[t->n % n].title[0] ? NULL : "failed");   /* the marks' column */
     }
     tl_table_str(t, why);
 }
@@ -92,7 +77,9 @@ static void add_row(suite *s, const char *test, const tl_bench_result *r) {
     tl_model_info info = tl_model_get_info(s->m);
     char why[96];
     double read = tl_machine_bandwidth(&s->machine, s->n_threads, info.bytes_per_token);
-    double peak = tl_machine_peak(&s->machine, s->level_name, tl_cost_peak(s->m), s->n_threads);
+    double peak = tl_peak_mixed(r->cost.macs, r->cost.floats,
+                                tl_machine_peak(&s->machine, s->level_name, TL_PEAK_INT8, s->n_threads),
+                                tl_machine_peak(&s->machine, s->level_name, TL_PEAK_F32, s->n_threads));
     tl_roofline roof = tl_regime(r->cost.bytes, r->cost.macs, r->seconds, read, peak);
     int64_t rss = tl_rss_peak();
     add_subject(s, test);
@@ -107,7 +94,7 @@ static void add_row(suite *s, const char *test, const tl_bench_result *r) {
     tl_table_num(t, or_nan(roof.compute_share));
     tl_table_num(t, r->cost.bytes);
     tl_table_num(t, r->cost.macs);
-    tl_table_num(t, or_nan((double)(rss > s->load_rss ? rss : s->load_rss) * 1e-6));
+    tl_table_num(t, or_nan((double)(rss > s->load_rss ? rss : s->load_rss)));
     tl_table_num(t, info.load_seconds);
     unless_negative(t, r->counts.joules, c->why_no_joules);
     for (int i = 0; i < TL_N_COUNTS; i++) unless_negative(t, r->counts.count[i], c->why_no_counts);
@@ -115,6 +102,8 @@ static void add_row(suite *s, const char *test, const tl_bench_result *r) {
     tl_table_num(t, r->tok_s.discarded);
     tl_table_str(t, r->tok_s.disturbed ? tl_disturb_text(r->tok_s.reasons, why, sizeof why) : NULL);
     tl_table_str(t, roof.name);
+    tl_table_str(t, roof.regime == TL_REGIME_UNKNOWN ? NULL : roof.bound);
+    tl_table_str(t, r->tok_s.disturbed ? "*" : "");
     tl_table_str(t, roof.hint);
     tl_table_str(t, NULL);
 }
@@ -136,35 +125,29 @@ static group make_group(const suite *s, int batch, int depth, int prompts) {
 
 static void progress(void *user, const char *what) {
     const suite *s = user;
-    fprintf(stderr, "\r\033[K# bench: %s, %s, %d thread%s, %s", s->label, s->level_name, s->n_threads,
-            s->n_threads == 1 ? "" : "s", what);
-    fflush(stderr);
-}
-
-static void clear_progress(void) {
-    if (isatty(STDERR_FILENO)) fputs("\r\033[K", stderr);
+    tl_term_progress("bench: %s; %s, %s, %d thread%s", what, s->label, s->level_name, s->n_threads, s->n_threads == 1 ? "" : "s");
 }
 
 static void add_ops(suite *s, const tl_bench_case *c, const char *test, const tl_bench_result *r) {
     int64_t size = tl_model_get_info(s->m).bytes_per_token;
     tl_bench_op_run o = {.model = s->label, .level = s->level_name, .test = test, .threads = s->n_threads,
-                         .decode = c->decode, .peak_kind = tl_cost_peak(s->m), .r = r};
+                         .kv = s->kv_name, .decode = c->decode, .r = r};
     o.read = tl_machine_bandwidth(&s->machine, s->n_threads, size);
-    o.peak = tl_machine_peak(&s->machine, s->level_name, o.peak_kind, s->n_threads);
+    o.int8 = tl_machine_peak(&s->machine, s->level_name, TL_PEAK_INT8, s->n_threads);
+    o.f32 = tl_machine_peak(&s->machine, s->level_name, TL_PEAK_F32, s->n_threads);
     tl_bench_op_rows(&o, &s->ops);
     tl_bench_plot_add(&s->plot, &o);
 }
 
 static void run_case(suite *s, tl_session *session, const tl_bench_case *c) {
-    tl_bench_options o = {.reps = (int)s->a->reps, .counters = &s->counters, .progress_user = s};
+    tl_bench_options o = {.reps = (int)s->a->reps, .counters = &s->counters, .progress = progress, .progress_user = s};
     tl_bench_result r;
     tl_error err = {0};
     char name[64];
-    if (isatty(STDERR_FILENO)) o.progress = progress;
     o.profile = s->a->ops;
     tl_bench_case_name(c, name, sizeof name);
     int rc = tl_bench_run(session, c, &o, &r, &err);
-    clear_progress();
+    tl_term_progress_end();
     if (rc == TL_OK && s->a->ops) add_ops(s, c, name, &r);
     else if (rc == TL_OK) add_row(s, name, &r);
     else add_failure(s, name, err.text);
@@ -179,6 +162,9 @@ static void run_group(suite *s, int kv, int batch, int depth, int prompts) {
     if (g.n == 0) return;
     for (int i = 0; i < g.n; i++)
         if (tl_bench_case_ctx(&g.c[i]) > ctx) ctx = tl_bench_case_ctx(&g.c[i]);
+    int64_t trained = tl_model_get_info(s->m).n_ctx_train;
+    if (trained > 0 && ctx > trained && !s->warned++)
+        tl_status("warning: tests go to %lld positions, the model was trained for %lld", (long long)ctx, (long long)trained);
     o.n_ctx = ctx < INT32_MAX ? (int)ctx : INT32_MAX;
     o.n_seq = batch;
     o.n_threads = s->n_threads;
@@ -211,9 +197,9 @@ static void measure_limits(suite *s) {
     if (s->a->no_limits) return;
     memcpy(o.threads, s->threads.v, sizeof s->threads.v);
     o.bytes[0] = tl_model_get_info(s->m).bytes_per_token;
-    if (isatty(STDERR_FILENO)) progress(s, "limits of this machine");
+    progress(s, "limits of this machine");
     if (tl_machine_add(&o, &s->machine, &err) != TL_OK) tl_status("bench: limits not measured: %s", err.text);
-    clear_progress();
+    tl_term_progress_end();
 }
 
 static void run_level(suite *s, int level) {
@@ -291,77 +277,6 @@ static void label_of(const tl_bench_args *a, const char *path, char *buf, size_t
     snprintf(buf, size, "%.*s%s", (int)(n < size ? n : size - 1), name, a->no_pack ? " --no-pack" : "");
 }
 
-/* ---- the report -------------------------------------------------------------------------------------------------- */
-
-static const tl_cell *cell(const tl_table *t, int row, const char *key) {
-    int col = 0;
-    while (strcmp(columns[col].key, key)) col++;
-    return &t->cells[(size_t)row * N_COLUMNS + (size_t)col];
-}
-
-/* Under the table: what would help in each regime that occurs, and why some numbers are missing. */
-static void add_notes(const tl_table *t, tl_buf *out) {
-    static const char *const missing[] = {"joules_per_token", "cycles_per_token"};
-    for (int r = 0; r < tl_table_rows(t); r++) {
-        const char *name = cell(t, r, "regime")->text;
-        int seen = !name;
-        for (int q = 0; q < r && !seen; q++) {
-            const char *before = cell(t, q, "regime")->text;
-            seen = before && strcmp(before, name) == 0;
-        }
-        if (!seen) tl_buf_fmt(out, "\n%s: %s", name, cell(t, r, "hint")->text);
-    }
-    for (size_t i = 0; i < sizeof missing / sizeof *missing; i++)
-        for (int r = 0; r < tl_table_rows(t); r++) {
-            const char *why = cell(t, r, missing[i])->text;
-            if (!why) continue;
-            tl_buf_fmt(out, "\n%s: %s", i ? "cycles, instructions, cache misses" : "joules", why);
-            break;
-        }
-    tl_buf_str(out, "\n");
-}
-
-/* The text table leaves out columns in which no row has a value of its own. */
-static void add_text(const suite *s, tl_buf *out) {
-    tl_col shown[N_COLUMNS];
-    tl_table t = s->table;
-    memcpy(shown, columns, sizeof shown);
-    t.cols = shown;
-    for (int c = 0; c < N_COLUMNS; c++) {
-        int used = 0;
-        for (int r = 0; r < tl_table_rows(&t); r++) {
-            const tl_cell *x = &t.cells[(size_t)r * N_COLUMNS + (size_t)c];
-            used |= columns[c].kind == TL_COL_TEXT ? x->text != NULL : !x->text && isfinite(x->num);
-        }
-        if (!used) shown[c].title = NULL;
-    }
-    tl_table_as_text(&t, out);
-    add_notes(&t, out);
-}
-
-static void report(const suite *s, tl_buf *out) {
-    if (s->a->json) {
-        tl_json j = {.out = out};
-        tl_json_begin(&j, NULL, '{');
-        tl_machine_json(&s->machine, &j, "machine");
-        if (!s->a->ops || tl_table_rows(&s->table)) tl_table_as_json(&s->table, &j, "rows");
-        if (s->a->ops) tl_table_as_json(&s->ops, &j, "ops");
-        tl_json_end(&j, '}');
-        tl_buf_str(out, "\n");
-    } else if (s->a->csv) tl_table_as_csv(s->a->ops ? &s->ops : &s->table, out);
-    else if (s->a->ops) tl_table_as_text(&s->ops, out);
-    else add_text(s, out);
-}
-
-static int write_plot(const suite *s, tl_error *err) {
-    tl_buf svg = {0};
-    tl_plot_svg(&s->plot.p, &svg);
-    if (svg.failed) tl_fail(err, TL_E_MEMORY, "bench: no memory for the picture");
-    else tl_write_file(s->a->svg, svg.p, svg.n, err);
-    tl_buf_free(&svg);
-    return err->code;
-}
-
 /* ---- shapes ------------------------------------------------------------------------------------------------------ */
 
 /* The file stays in memory while its weights are packed. Tested before, since a process that touches more than its
@@ -371,8 +286,8 @@ static int check_memory(const suite *s, const tl_shape *shape, const char *type,
     tl_system_read("/", &now);
     int64_t need = s->a->no_pack ? tl_shape_write_bytes(shape, type, err) : 2 * s->shape_bytes;
     if (!now.mem_available || need <= now.mem_available) return err->code;
-    return tl_fail(err, TL_E_MEMORY, "building it needs %.2f GB of memory, this process may use %.2f GB",
-                   (double)need * 1e-9, (double)now.mem_available * 1e-9);
+    return tl_fail(err, TL_E_MEMORY, "building it needs %.2f GiB of memory, this process may use %.2f GiB",
+                   (double)need / (1 << 30), (double)now.mem_available / (1 << 30));
 }
 
 /* Builds one shape in a file in memory and measures it. Only wrong usage is an error here. */
@@ -387,10 +302,10 @@ static int run_shape(suite *s, const tl_shape *shape, const char *type, tl_error
     s->level_name = tl_levels[s->level.v[0]].name;
     s->kv_name = NULL;
     s->n_threads = s->threads.v[0];
-    if (isatty(STDERR_FILENO)) progress(s, "building random weights");
+    progress(s, "building random weights");
     if (check_memory(s, shape, type, &fault) == TL_OK && tl_memfile_open(&file, &fault) == TL_OK)
         tl_shape_write(shape, type, file.f, &fault);
-    clear_progress();
+    tl_term_progress_end();
     s->path = file.path;
     if (fault.code) add_failure(s, "load", fault.text);
     else
@@ -424,6 +339,7 @@ static void run_files(suite *s, const char *const *paths, int n) {
         label_of(s->a, paths[i], label, sizeof label);
         s->path = paths[i];
         s->label = label;
+        s->warned = 0;
         for (int l = 0; l < s->level.n; l++) run_level(s, s->level.v[l]);
     }
 }
@@ -433,16 +349,14 @@ int tl_bench_models(const tl_bench_args *a, const char *const *paths, int n_path
     suite *s = tl_alloc_n(1, sizeof *s, "the measurements", err);
     if (!s) return err->code;
     s->a = a;
-    s->table = (tl_table)TL_TABLE(columns);
+    s->table = (tl_table){.cols = tl_bench_cols, .n_cols = tl_bench_n_cols};
     s->ops = (tl_table){.cols = tl_bench_op_cols, .n_cols = tl_bench_n_op_cols};
     if (parse_lists(s, err) != TL_OK || (a->shape && run_shapes(s, 0, err) != TL_OK)) goto end;
     if (tl_machine_init(&s->machine, tl_levels[s->level.v[0]].name, err) != TL_OK) goto end;
     if (!a->shape) run_files(s, paths, n_paths);
     else if (run_shapes(s, 1, err) != TL_OK) goto end;
     *n_failed = s->n_failed;
-    if (s->table.failed || s->ops.failed) tl_fail(err, TL_E_MEMORY, "bench: no memory for the table");
-    else report(s, out);
-    if (a->svg && s->plot.p.n) write_plot(s, err);
+    tl_bench_write(&(tl_bench_report){a, &s->table, &s->ops, &s->machine, &s->plot}, out, err);
 end:
     tl_table_free(&s->ops);
     tl_table_free(&s->table);

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 #include "cmd/cmd_model.h"
+#include "cmd/term.h"
 #include "compute/compute.h"
 #include "kernels.h"
 
@@ -36,15 +37,14 @@ int tl_cmd_kv(const tl_model_args *args, tl_error *err) {
     return tl_fail(err, TL_E_ARGUMENT, "--kv: unknown type '%s'; it may be %s", args->kv, names);
 }
 
-/* The start, and the last time something was shown (0: nothing is visible). */
+/* The start, and the last time something was shown. */
 typedef struct loading { double begun, shown; } loading;
 
 static int load_progress(void *user, double done) {
     loading *l = user;
     double now = tl_now();
     if (now - l->begun > 1 && now - l->shown > 0.2) {
-        fprintf(stderr, "\r\033[K# loading %.0f %%", done * 100);
-        fflush(stderr);
+        tl_term_progress("loading %.0f %%", done * 100);
         l->shown = now;
     }
     return 0;
@@ -61,7 +61,7 @@ tl_model *tl_cmd_open(const tl_model_args *args, const char *path, int exact, tl
     o.no_pack = args->no_pack;
     if (isatty(STDERR_FILENO)) o.progress = load_progress, o.progress_user = &l;
     tl_model *m = tl_model_open(path, &o, err);
-    if (l.shown > 0) fputs("\r\033[K", stderr);
+    tl_term_progress_end();
     if (!m && err->code == TL_E_MEMORY && !args->no_pack) tl_error_hint(err, "--no-pack needs next to none");
     return m;
 }

@@ -52,7 +52,7 @@ typedef struct run {
     tl_term out;
     tl_buf text;             /* all of it with --json */
     double load, prefill;    /* seconds */
-    double begun, shown;     /* times of the prompt's start and of the last progress line (0: none is visible) */
+    double begun, shown;     /* times of the prompt's start and of the last progress line */
 } run;
 
 /* ---- the prompt -------------------------------------------------------------------------------------------------- */
@@ -121,9 +121,8 @@ static int prefill_progress(void *user, double done) {
     run *r = user;
     double now = tl_now(), passed = now - r->begun;
     if (!r->a.quiet && isatty(STDERR_FILENO) && passed > 2 && now - r->shown > 0.2 && done > 0) {
-        fprintf(stderr, "\r\033[K# prompt %.0f %%, %.4g tok/s, %.0f s left", done * 100, done * r->n_prompt / passed,
-                passed / done - passed);
-        fflush(stderr);
+        tl_term_progress("prompt %.0f %%, %.4g tok/s, %.0f s left", done * 100, done * r->n_prompt / passed,
+                         passed / done - passed);
         r->shown = now;
     }
     return tl_cmd_interrupted();
@@ -134,7 +133,7 @@ static int prefill(run *r, tl_error *err) {
     tl_session_set_progress(r->s, prefill_progress, r);
     int rc = tl_session_append(r->s, r->prompt, r->n_prompt, err);
     tl_session_set_progress(r->s, NULL, NULL);
-    if (r->shown > 0) fputs("\r\033[K", stderr);
+    tl_term_progress_end();
     r->prefill = tl_now() - r->begun;
     r->n_prefilled = tl_session_pos(r->s, 0);
     if (rc == TL_E_CANCELLED) {

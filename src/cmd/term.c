@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
  * term.c: see term.h. */
+#include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include "cmd/term.h"
@@ -48,4 +51,38 @@ void tl_term_write(tl_term *t, const char *text, size_t n) {
 void tl_term_end_line(tl_term *t) {
     if (t->shared && t->mid_line) fputc('\n', t->f);
     t->mid_line = 0;
+}
+
+int tl_term_width(FILE *f) {
+    struct winsize w;
+    return isatty(fileno(f)) && ioctl(fileno(f), TIOCGWINSZ, &w) == 0 ? w.ws_col : 0;
+}
+
+/* Bytes of s that take at most so many places. */
+static int cut(const char *s, int places) {
+    int n = 0;
+    for (; s[n]; n++)
+        if (((unsigned char)s[n] & 0xC0) != 0x80 && places-- <= 0) break;
+    return n;
+}
+
+static int progress_shown;
+
+void tl_term_progress(const char *fmt, ...) {
+    char raw[400], text[400];
+    va_list ap;
+    if (!isatty(STDERR_FILENO)) return;
+    va_start(ap, fmt);
+    if (vsnprintf(raw, sizeof raw, fmt, ap) < 0) raw[0] = 0;
+    va_end(ap);
+    tl_printable(text, sizeof text, raw);
+    int width = tl_term_width(stderr);   /* the last place stays free: some terminals go on to the next line there */
+    fprintf(stderr, "\r\033[K# %.*s", cut(text, (width > 3 ? width : 80) - 3), text);
+    fflush(stderr);
+    progress_shown = 1;
+}
+
+void tl_term_progress_end(void) {
+    if (progress_shown) fputs("\r\033[K", stderr);
+    progress_shown = 0;
 }

@@ -18,4 +18,11 @@ void tl_term_write(tl_term *t, const char *text, size_t n);
 /* Before other lines: ends a line that was left in the middle, if they go to the same place. */
 void tl_term_end_line(tl_term *t);
 
+/* Places in a line of the terminal that f goes to; 0: it is none, or does not tell. */
+int tl_term_width(FILE *f);
+/* What is going on, in one line of stderr that the next call writes over; nothing if stderr is no terminal. */
+void tl_term_progress(const char *fmt, ...) TL_PRINTF(1, 2);
+/* Takes the line away. */
+void tl_term_progress_end(void);
+
 #endif

@@ -112,7 +112,7 @@ typedef struct tl_needs {
 } tl_needs;
 
 /* The least that has to come from memory, and the multiply-adds. Activations are not counted: they stay in caches. */
-typedef struct tl_cost { double bytes, macs; } tl_cost;
+typedef struct tl_cost { double bytes, macs, floats; } tl_cost;   /* floats: of macs, those between floats */
 /* n rows of each of n_seq sequences that hold pos positions already, with logits for n_want rows in all. */
 typedef struct tl_pass { int n_seq, n, pos, n_want; } tl_pass;
 

@@ -112,6 +112,10 @@ tl_stat tl_samples_stat(const tl_samples *s) {
 double tl_stat_rate(const tl_stat *s) { return s->disturbed ? s->max : s->median; }
 double tl_stat_time(const tl_stat *s) { return s->disturbed ? s->min : s->median; }
 
+const char *tl_stat_mark(const tl_stat *s) { return s->disturbed ? "*" : s->spread > 0.1 ? "~" : ""; }
+const char tl_stat_legend[] = "* no sample was quiet: the numbers are of little worth; ~ the quartiles of the samples are more than a tenth "
+                              "apart";
+
 const char *tl_stat_note(const tl_stat *s, char *buf, size_t size) {
     char why[64];
     snprintf(buf, size, "%s%s", s->disturbed ? "disturbed: " : "",

@@ -16,14 +16,13 @@ static const struct { int rows, k; } sizes[] = {{576, 576}, {2048, 2048}, {8192,
 static const int tokens[] = {1, 8, 512};
 
 const tl_col tl_kernel_cols[] = {
-    {"kernel", "kernel", TL_COL_TEXT, 0}, {"level", NULL, TL_COL_TEXT, 0}, {"type", NULL, TL_COL_TEXT, 0},
-    {"op", "op", TL_COL_TEXT, 0}, {"rows", "rows", TL_COL_NUM, 0}, {"k", "k", TL_COL_NUM, 0},
-    {"n", "tokens", TL_COL_NUM, 0},
-    {"weights", "weights", TL_COL_TEXT, 0}, {"ns", "ns", TL_COL_NUM, 0}, {"gb_s", "GB/s", TL_COL_NUM, 2},
-    {"gmac_s", "GMAC/s", TL_COL_NUM, 1}, {"memory_share", "of read", TL_COL_NUM, 2},
-    {"compute_share", "of peak", TL_COL_NUM, 2}, {"spread", "spread", TL_COL_NUM, 3}, {"samples", NULL, TL_COL_NUM, 0},
-    {"discarded", "discarded", TL_COL_NUM, 0}, {"regime", "regime", TL_COL_TEXT, 0},
-    {"note", "", TL_COL_TEXT, 0},
+    {"kernel", "kernel", TL_COL_TEXT | TL_COL_ONCE, 0}, {"level", NULL, TL_COL_TEXT, 0}, {"type", NULL, TL_COL_TEXT, 0},
+    {"op", NULL, TL_COL_TEXT, 0}, {"rows", "rows", TL_COL_NUM, 0}, {"k", "k", TL_COL_NUM, 0},
+    {"n", "tokens", TL_COL_NUM, 0}, {"weights", NULL, TL_COL_TEXT, 0}, {"ns", "ns/run", TL_COL_NUM, 0},
+    {"gb_s", "GB/s", TL_COL_NUM, 2}, {"gmac_s", "GMAC/s", TL_COL_NUM, 1}, {"memory_share", "of read", TL_COL_NUM, 2},
+    {"compute_share", "of peak", TL_COL_NUM, 2}, {"spread", NULL, TL_COL_NUM, 3}, {"samples", NULL, TL_COL_NUM, 0},
+    {"discarded", NULL, TL_COL_NUM, 0}, {"regime", NULL, TL_COL_TEXT, 0}, {NULL, "limit", TL_COL_TEXT, 0},
+    {NULL, "", TL_COL_TEXT, 0}, {"note", NULL, TL_COL_TEXT, 0},
 };
 const int tl_n_kernel_cols = (int)(sizeof tl_kernel_cols / sizeof *tl_kernel_cols);
 
@@ -49,7 +48,7 @@ typedef struct task {
     int rows, k, n;
     double bytes, macs;           /* of the whole */
     double calls;                 /* calls that make up the whole */
-    int act;                      /* TL_ACT_*: which peak; -1: none */
+    double floats;                /* of macs, those between floats; -1: no peak fits */
     void (*call)(void *arg);
     void *arg;
 } task;
@@ -97,8 +96,10 @@ static void measure_row(const bench *b, const task *t) {
     double seconds = tl_stat_time(&s) * t->calls;
     int dram = t->weights && !strcmp(t->weights, "dram");
     double bandwidth = b->m && dram ? tl_machine_bandwidth(b->m, 1, (int64_t)b->weight_bytes) : 0;
-    int kind = t->act == TL_ACT_F32 ? TL_PEAK_F32 : TL_PEAK_INT8;
-    double peak = b->m && t->act >= 0 ? tl_machine_peak(b->m, b->level, kind, 1) : 0;
+    double peak = b->m && t->floats >= 0
+                      ? tl_peak_mixed(t->macs, t->floats, tl_machine_peak(b->m, b->level, TL_PEAK_INT8, 1),
+                                      tl_machine_peak(b->m, b->level, TL_PEAK_F32, 1))
+                      : 0;
     tl_roofline r = tl_regime(t->bytes, t->macs, seconds, bandwidth, peak);
     tl_table_str(b->t, t->kernel);
     tl_table_str(b->t, b->level);
@@ -117,6 +118,8 @@ static void measure_row(const bench *b, const task *t) {
     tl_table_num(b->t, s.n);
     tl_table_num(b->t, s.discarded);
     tl_table_str(b->t, r.regime == TL_REGIME_UNKNOWN ? NULL : r.name);
+    tl_table_str(b->t, r.regime == TL_REGIME_UNKNOWN ? NULL : r.bound);
+    tl_table_str(b->t, tl_stat_mark(&s));
     tl_table_str(b->t, tl_stat_note(&s, text, sizeof text));
 }
 
@@ -183,7 +186,7 @@ static void bench_product(const bench *b, const tl_kernels *k, int type, int row
         task t = {.kernel = g->name, .type = info->name, .op = stream ? "gemv" : "gemm",
                   .weights = copies > 1 ? "dram" : "cache", .rows = rows, .k = cols, .n = n,
                   .bytes = (double)copy, .macs = (double)rows * cols * n, .calls = (double)rows / p.step,
-                  .act = g->act, .call = call_product, .arg = &p};
+                  .floats = g->act == TL_ACT_F32 ? (double)rows * cols * n : 0, .call = call_product, .arg = &p};
         measure_row(b, &t);
     }
 }
@@ -238,7 +241,7 @@ static void bench_vec(bench *b, int at, size_t i) {
     if (!selected(b, name)) return;
     vec_call c = {b, &b->k[at]};
     task t = {.kernel = name, .op = "vec", .k = vecs[i].n, .n = 1, .bytes = vecs[i].bytes, .macs = vecs[i].macs,
-              .calls = 1, .act = -1, .call = vecs[i].call, .arg = &c};
+              .calls = 1, .floats = -1, .call = vecs[i].call, .arg = &c};
     measure_row(b, &t);
 }
 
@@ -282,8 +285,8 @@ static void bench_attn(bench *b, int at, int kv) {
                                        .acc = acc, .scratch = (float *)(void *)b->scratch}};
             task t = {.kernel = name, .type = ops->name, .op = "attn", .weights = "cache", .rows = TL_KV_PAGE, .k = hd,
                       .n = queries[i], .bytes = 2.0 * (double)tl_kv_page_bytes(ops, hd),
-                      .macs = 2.0 * queries[i] * hd * TL_KV_PAGE, .calls = 1,
-                      .act = ops->elems > 1 ? -1 : TL_ACT_F32, .call = call_attn, .arg = &c};
+                      .macs = 2.0 * queries[i] * hd * TL_KV_PAGE, .calls = 1, .call = call_attn, .arg = &c};
+            t.floats = ops->elems > 1 ? t.macs / 2 : t.macs;   /* scores of codes are integer products */
             measure_row(b, &t);
         }
     }

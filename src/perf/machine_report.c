@@ -53,17 +53,17 @@ double tl_machine_peak(const tl_machine *m, const char *level, int kind, int thr
 /* ---- tables ----------------------------------------------------------------------------------------------------- */
 
 static const tl_col read_cols[] = {
-    {"where", "read from", TL_COL_TEXT, 0}, {"threads", "threads", TL_COL_NUM, 0}, {"bytes", NULL, TL_COL_NUM, 0},
-    {"mb", "MB", TL_COL_NUM, 1}, {"gb_s", "GB/s", TL_COL_NUM, 2}, {"best", "best", TL_COL_NUM, 2},
-    {"spread", "spread", TL_COL_NUM, 3}, {"samples", "samples", TL_COL_NUM, 0},
-    {"discarded", "discarded", TL_COL_NUM, 0}, {"note", "", TL_COL_TEXT, 0},
+    {"where", "read from", TL_COL_TEXT, 0}, {"threads", "threads", TL_COL_NUM | TL_COL_ONCE, 0},
+    {"bytes", "size", TL_COL_MIB, 1}, {"gb_s", "GB/s", TL_COL_NUM, 2}, {"best", "best", TL_COL_NUM, 2},
+    {"spread", "spread", TL_COL_NUM, 3}, {"samples", NULL, TL_COL_NUM, 0}, {"discarded", "discarded", TL_COL_NUM, 0},
+    {NULL, "", TL_COL_TEXT, 0}, {"note", NULL, TL_COL_TEXT, 0},
 };
 static const tl_col peak_cols[] = {
-    {"level", "level", TL_COL_TEXT, 0}, {"kind", "numbers", TL_COL_TEXT, 0}, {"threads", "threads", TL_COL_NUM, 0},
+    {"level", "level", TL_COL_TEXT, 0}, {"kind", "numbers", TL_COL_TEXT, 0}, {"threads", "threads", TL_COL_NUM | TL_COL_ONCE, 0},
     {"gmac_s", "GMAC/s", TL_COL_NUM, 2}, {"best", "best", TL_COL_NUM, 2}, {"spread", "spread", TL_COL_NUM, 3},
-    {"ghz", "GHz", TL_COL_NUM, 2}, {"mac_per_cycle", "MAC/cycle/thread", TL_COL_NUM, 1},
-    {"samples", "samples", TL_COL_NUM, 0}, {"discarded", "discarded", TL_COL_NUM, 0}, {"kernel", NULL, TL_COL_TEXT, 0},
-    {"note", "", TL_COL_TEXT, 0},
+    {"ghz", "GHz", TL_COL_NUM, 2}, {"mac_per_cycle", "MAC/cycle", TL_COL_NUM, 1},
+    {"samples", NULL, TL_COL_NUM, 0}, {"discarded", "discarded", TL_COL_NUM, 0}, {"kernel", NULL, TL_COL_TEXT, 0},
+    {NULL, "", TL_COL_TEXT, 0}, {"note", NULL, TL_COL_TEXT, 0},
 };
 
 static void add_reads(const tl_machine *m, tl_table *t) {
@@ -73,12 +73,12 @@ static void add_reads(const tl_machine *m, tl_table *t) {
         tl_table_str(t, tl_read_name(r->where));
         tl_table_num(t, r->threads);
         tl_table_num(t, (double)r->bytes);
-        tl_table_num(t, (double)r->bytes * 1e-6);
         tl_table_num(t, r->gb_s.median);
         tl_table_num(t, r->gb_s.max);
         tl_table_num(t, r->gb_s.spread);
         tl_table_num(t, r->gb_s.n);
         tl_table_num(t, r->gb_s.discarded);
+        tl_table_str(t, tl_stat_mark(&r->gb_s));
         tl_table_str(t, tl_stat_note(&r->gb_s, buf, sizeof buf));
     }
 }
@@ -98,6 +98,7 @@ static void add_peaks(const tl_machine *m, tl_table *t) {
         tl_table_num(t, r->gmac_s.n);
         tl_table_num(t, r->gmac_s.discarded);
         tl_table_str(t, r->kernel);
+        tl_table_str(t, tl_stat_mark(&r->gmac_s));
         tl_table_str(t, tl_stat_note(&r->gmac_s, buf, sizeof buf));
     }
 }
@@ -121,31 +122,49 @@ static double sustained_ghz(const tl_machine *m) {
     return ghz;
 }
 
-void tl_machine_text(const tl_machine *m, tl_buf *out) {
+static void add_facts(const tl_machine *m, tl_buf *out) {
     const tl_system *s = &m->system;
-    tl_table reads = TL_TABLE(read_cols), peaks = TL_TABLE(peak_cols);
     tl_buf_fmt(out, "cpu         %s\n", *s->cpu ? s->cpu : "unknown");
     tl_buf_fmt(out, "level       %s\n", tl_levels[m->level].name);
     tl_buf_fmt(out, "threads     %d usable (%d online, %d in the affinity mask", s->count.threads, s->count.online,
                s->count.affinity);
-    if (s->count.quota > 0) tl_buf_fmt(out, ", quota %.2f by %s)\n", s->count.quota, s->count.quota_from);
-    else tl_buf_str(out, ", no cgroup quota)\n");
-    tl_buf_fmt(out, "caches      L1d %.0f kB, L2 %.0f kB, last level %.1f MB\n", (double)s->l1d / 1024,
+    tl_buf_str(out, s->count.quota > 0 ? ")\n" : ", no cgroup quota)\n");
+    if (s->count.quota > 0) tl_buf_fmt(out, "quota       %.2f CPUs by %s\n", s->count.quota, s->count.quota_from);
+    tl_buf_fmt(out, "caches      L1d %.0f KiB, L2 %.0f KiB, last level %.1f MiB\n", (double)s->l1d / 1024,
                (double)s->l2 / 1024, (double)s->llc / 1048576);
-    tl_buf_fmt(out, "memory      %.1f GB, %.1f GB available\n", (double)s->mem_total * 1e-9,
-               (double)s->mem_available * 1e-9);
+    tl_buf_fmt(out, "memory      %.1f GiB, %.1f GiB available\n", (double)s->mem_total / (1 << 30),
+               (double)s->mem_available / (1 << 30));
     tl_buf_fmt(out, "huge pages  %s\n", s->huge_pages);
     tl_buf_fmt(out, "clock       %.2f GHz after 8-bit products\n", sustained_ghz(m));
     if (isnan(m->core_ratio)) tl_buf_str(out, "cores       not measured: one CPU\n");
     else
-        tl_buf_fmt(out, "cores       CPU %d and %d: %s (together %.2f times the speed of one%s)\n", m->core_a,
+        tl_buf_fmt(out, "cores       CPU %d and %d: %s (together %.2f times one%s)\n", m->core_a,
                    m->core_b, cores(m), m->core_ratio, m->core_disturbed ? "; disturbed" : "");
-    tl_buf_fmt(out, "measured    in %.1f s, %d samples discarded as disturbed\n\n", m->seconds, m->discarded);
+    tl_buf_fmt(out, "measured    in %.1f s, %d samples discarded as disturbed\n", m->seconds, m->discarded);
+}
+
+static int any_mark(const tl_machine *m) {
+    for (int i = 0; i < m->n_reads; i++)
+        if (*tl_stat_mark(&m->read[i].gb_s)) return 1;
+    for (int i = 0; i < m->n_peaks; i++)
+        if (*tl_stat_mark(&m->peak[i].gmac_s)) return 1;
+    return 0;
+}
+
+void tl_machine_text(const tl_machine *m, tl_page page, tl_buf *out) {
+    tl_table reads = TL_TABLE(read_cols), peaks = TL_TABLE(peak_cols);
+    tl_buf_str(out, page.markdown ? "```\n" : "");
+    add_facts(m, out);
+    tl_buf_str(out, page.markdown ? "```\n\n" : "\n");
     add_reads(m, &reads);
     add_peaks(m, &peaks);
-    tl_table_as_text(&reads, out);
+    tl_table_for_people(&reads, page, out);
     tl_buf_str(out, "\n");
-    tl_table_as_text(&peaks, out);
+    tl_table_for_people(&peaks, page, out);
+    if (any_mark(m)) {
+        tl_buf_str(out, "\n");
+        tl_wrap(out, tl_stat_legend, page.markdown ? 0 : page.width);
+    }
     if (reads.failed || peaks.failed) out->failed = 1;
     tl_table_free(&reads);
     tl_table_free(&peaks);

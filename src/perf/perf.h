@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * perf.h: the limits of this machine, tools for measuring against them, and tables for what was measured. Uses base and
- * kernels; knows nothing about models. docs/PERF.md says how the numbers are made and read.
+ * perf.h: the limits of this machine and tools for measuring against them. Uses base, kernels and report; knows nothing
+ * about models. docs/PERF.md says how the numbers are made and read.
  *
  * A measurement is: open counters, start threads, then for each sample tl_disturb_begin, work, tl_disturb_end,
  * tl_samples_add, until tl_samples_more says no; the roofline of the median; a row of a table. */
@@ -11,6 +11,7 @@
 #include "base/base.h"
 #include "base/pool.h"
 #include "kernels.h"
+#include "report/report.h"
 
 /* ---- disturbance: was a sample measured on a quiet machine? ----------------------------------------------------- */
 
@@ -62,8 +63,12 @@ tl_stat tl_samples_stat(const tl_samples *s);
 /* What to take a rate, or a time, for: the median, or the best where all samples were disturbed (load only slows). */
 double tl_stat_rate(const tl_stat *s);
 double tl_stat_time(const tl_stat *s);
-/* "disturbed: steal, other load" if all samples were, else "", into buf; returns buf. For a table's last column. */
+/* "disturbed: steal, other load" if all samples were, else "", into buf; returns buf. */
 const char *tl_stat_note(const tl_stat *s, char *buf, size_t size);
+/* The same in a table for people: "*" all samples were disturbed; "~" they differ by more than a tenth; "". tl_stat_legend
+ * explains the marks that a table may hold. */
+const char *tl_stat_mark(const tl_stat *s);
+extern const char tl_stat_legend[];
 
 /* ---- counters of the CPU and energy ----------------------------------------------------------------------------- */
 
@@ -174,7 +179,7 @@ double tl_machine_bandwidth(const tl_machine *m, int threads, int64_t bytes);
 /* Peak of a level [MAC/s]; the same rule for threads. level NULL: the best. 0: not measured. */
 double tl_machine_peak(const tl_machine *m, const char *level, int kind, int threads);
 
-void tl_machine_text(const tl_machine *m, tl_buf *out);
+void tl_machine_text(const tl_machine *m, tl_page page, tl_buf *out);
 void tl_machine_csv(const tl_machine *m, tl_buf *out);
 void tl_machine_json(const tl_machine *m, tl_json *j, const char *key);
 
@@ -184,12 +189,13 @@ void tl_machine_json(const tl_machine *m, tl_json *j, const char *key);
  *   memory-bound     tm >= tc and tm >= TL_MEMORY_BOUND * seconds
  *   compute-bound    tc >  tm and tc >= TL_COMPUTE_BOUND * seconds
  *   overhead-bound   neither: the time goes to something else than reading weights or multiplying
+ *   vector work      no multiply-adds, and memory is not the limit: norms, quantization, rotation, copies
  *   unknown          no time, or neither limit is known
  * The thresholds differ because a read loop comes near the bandwidth, while no product comes near a register peak: it
  * also unpacks, scales and loads. */
 #define TL_MEMORY_BOUND 0.60
 #define TL_COMPUTE_BOUND 0.40
-enum { TL_REGIME_UNKNOWN, TL_REGIME_MEMORY, TL_REGIME_COMPUTE, TL_REGIME_OVERHEAD };
+enum { TL_REGIME_UNKNOWN, TL_REGIME_MEMORY, TL_REGIME_COMPUTE, TL_REGIME_OVERHEAD, TL_REGIME_VECTOR };
 
 typedef struct tl_roofline {
     double gb_s, gmac_s;                /* achieved */
@@ -198,50 +204,15 @@ typedef struct tl_roofline {
     double intensity, ridge;            /* MAC per byte: of the work; where both limits meet (0: unknown) */
     int regime;
     const char *name, *hint;            /* "memory-bound"; one line on what would help */
+    const char *bound;                  /* the same in a word: "memory" */
 } tl_roofline;
+
+/* Peak of work that is partly between floats [MAC/s]: macs over the time that both parts take one after the other, each at
+ * its own peak. 0: a peak that is needed is unknown, or there is no work. */
+double tl_peak_mixed(double macs, double floats, double int8, double f32);
 
 /* bandwidth [bytes/s] and peak [MAC/s] at the same number of threads; <= 0: unknown. */
 tl_roofline tl_regime(double bytes, double macs, double seconds, double bandwidth, double peak);
-
-/* A picture of it. share: of the time of the point's series (0 or 1). Points without multiply-adds are left out. */
-typedef struct tl_plot_point { const char *label; int series; double intensity, gmac_s, share; } tl_plot_point;
-typedef struct tl_plot {
-    const char *title, *series[2], *peak_name;   /* series NULL: none */
-    double gb_s, gmac_s;                /* roofs; 0: unknown */
-    const tl_plot_point *point;
-    int n;
-} tl_plot;
-void tl_plot_svg(const tl_plot *p, tl_buf *out);
-
-/* ---- tables ----------------------------------------------------------------------------------------------------- */
-
-/* A table is its columns and cells row by row; the same rows go out as text, CSV or JSON. */
-enum { TL_COL_TEXT, TL_COL_NUM };
-typedef struct tl_col {
-    const char *key;                    /* in JSON and CSV: "gb_s" */
-    const char *title;                  /* in the text table, unit included: "GB/s"; NULL: not shown there */
-    int kind, digits;                   /* TL_COL_NUM: digits behind the point in the text (elsewhere 10 significant) */
-} tl_col;
-typedef struct tl_cell { double num; char *text; } tl_cell;
-typedef struct tl_table {
-    const tl_col *cols;
-    int n_cols;
-    size_t n, cap;                      /* cells */
-    tl_cell *cells;
-    int failed;                         /* no memory */
-} tl_table;
-/* tl_table t = TL_TABLE(columns); for a static array of columns. */
-#define TL_TABLE(columns) {.cols = (columns), .n_cols = (int)(sizeof(columns) / sizeof *(columns))}
-
-/* The next cell. NAN and NULL: "-" in text, null in JSON, nothing in CSV. A number's cell may hold a text instead
- * ("unavailable: ..."), which is shown as it is. Texts are copied. */
-void tl_table_num(tl_table *t, double v);
-void tl_table_str(tl_table *t, const char *s);
-int tl_table_rows(const tl_table *t);
-void tl_table_free(tl_table *t);
-void tl_table_as_text(const tl_table *t, tl_buf *out);
-void tl_table_as_csv(const tl_table *t, tl_buf *out);
-void tl_table_as_json(const tl_table *t, tl_json *j, const char *key);   /* an array of objects */
 
 /* ---- kernels one by one ----------------------------------------------------------------------------------------- */
 

@@ -33,7 +33,7 @@ for r in d["rows"]:
     assert r["threads"] == 1 and r["tok_s"] > 0 and r["tok_s_min"] <= r["tok_s"] <= r["tok_s_max"]
     assert r["gb_s"] > 0 and r["gmac_s"] > 0 and r["of_read"] > 0 and r["of_peak"] > 0 and r["bytes"] > 0
     assert r["regime"] in ("memory-bound", "compute-bound", "overhead-bound") and r["hint"] and r["error"] is None
-    assert 1 <= r["runs"] <= 4 and r["rss_mb"] > 0
+    assert 1 <= r["runs"] <= 4 and r["rss_bytes"] > 1 << 20
     for k in ("joules_per_token", "cycles_per_token"):
         assert r[k] >= 0 if isinstance(r[k], (int, float)) else r[k].startswith("unavailable: ")
 assert pp["ttft_ms"] > 0 and tg["ttft_ms"] is None'
@@ -48,6 +48,17 @@ check kv_types eval 'cut -d, -f7 "$tmp/out" | tr "\n" " " | grep -q "^kv f16 f32
 check level eval 'sed 1d "$tmp/out" | cut -d, -f6 | sort -u | grep -qx scalar'
 run bench "$m" -p 8 -n 0 -t 1 -r 1 --no-limits
 check text out_has "pp8"
+check text_subject eval 'head -n 1 "$tmp/out" | grep -q "^model tiny, size [0-9.]* MiB, cpu "'
+check text_no_limits eval 'out_has "limits were not measured (--no-limits)" && ! out_has "--machine"'
+run bench "$m" -p 8,16 -n 4 -d 0,32 -t 1,2 --kv f16,q8_0 -r 1
+check fits_80_columns eval '! grep -q "^.\{81\}" "$tmp/out"'
+run bench "$m" -p 8,16 -n 4 -t 1,2 -r 1 --ops
+check ops_fit_80_columns eval '! grep -q "^.\{81\}" "$tmp/out" && grep -q "^threads 2$" "$tmp/out"'
+run bench "$m" -p 8 -n 4 -t 1 -r 1 --md
+check markdown eval 'grep -q "^| test | tok/s | " "$tmp/out" && grep -q "^| tg4 | " "$tmp/out"'
+run bench "$m" -p 0 -n 4 -d 5000 -t 1 -r 1 --no-limits
+check beyond_trained err_has "warning: tests go to 5005 positions, the model was trained for "
+run bench "$m" -p 8 -n 0 -t 1 -r 1 --no-limits
 check text_note out_has "joules: "
 
 # What fails is told, the rest goes on.
@@ -70,8 +81,12 @@ check no_pack_is_named eval '[ "$(cut -d, -f1 "$tmp/out" | tr "\n" "/")" = "mode
 run bench "$m" -p 8 -n 4 -t 1 -r 1 --ops --csv --svg "$tmp/roof.svg"
 check ops exits 0
 check ops_rows lines 19
-check ops_names eval 'cut -d, -f5 "$tmp/out" | sort -u | tr "\n" " " | grep -q "attention .*gate_up .*qkv "'
+check ops_disturbance eval 'head -n 1 "$tmp/out" | grep -q ",runs,discarded,disturbed,"'
+check ops_vector eval 'sed 1d "$tmp/out" | grep ",prepare," | grep -qv "overhead-bound"'
+check ops_names eval 'cut -d, -f6 "$tmp/out" | sort -u | tr "\n" " " | grep -q "attention .*gate_up .*qkv "'
 check svg eval 'head -n 1 "$tmp/roof.svg" | grep -q "^<svg " && tail -n 1 "$tmp/roof.svg" | grep -qx "</svg>"'
+check svg_what eval 'grep -q "tinyllm [0-9.]*, 20[0-9][0-9]-" "$tmp/roof.svg" && grep -q "prefers-color-scheme:dark" "$tmp/roof.svg"'
+check svg_vector grep -q '>prepare [0-9]* %<' "$tmp/roof.svg"
 check svg_labels grep -q '>gate_up [0-9]* %<' "$tmp/roof.svg"
 if [ -n "$has_python" ]; then
     check svg_xml python3 -c 'import sys, xml.dom.minidom as x; x.parse(sys.argv[1])' "$tmp/roof.svg"
@@ -82,17 +97,17 @@ run bench --shape layers=2,dim=64,ff=128,heads=2,vocab=300 --type q4_k_m,q8_0,f1
 check shape exits 0
 json_holds shape_rows '
 assert [r["model"] for r in d["rows"][::2]] == ["shape." + t for t in ("q4_k_m", "q8_0", "f16", "tq2_0")]
-assert all(r["tok_s"] > 0 and r["file"] is None and r["size_mb"] > 0 for r in d["rows"])'
+assert all(r["tok_s"] > 0 and r["file"] is None and r["size_bytes"] > 0 for r in d["rows"])'
 for arch in qwen2 qwen2moe qwen3 gemma gemma2 gemma3 olmo2 granite smollm3 phi2 phi3 starcoder2 gpt2 gptneox; do
     run bench --shape "layers=2,dim=64,ff=128,heads=4,kv=2,head=32,vocab=300,tied=1,window=8,arch=$arch" -p 0 -n 4 -t 1 \
         -r 1 --no-limits --csv
     check "shape_$arch" exits 0
 done
 run bench --shape layers=1024,dim=131072,ff=1048576,heads=1024 --type f32 --no-limits --csv -t 1 -p 0 -n 1 -r 1
-check shape_too_large eval 'exits 1 && one_line && err_has "building it needs 3" && err_has " GB of memory, this process may use "'
+check shape_too_large eval 'exits 1 && one_line && err_has "building it needs 3" && err_has " GiB of memory, this process may use "'
 
 run bench "$m" --json --csv
-check two_forms refused 2 "--json and --csv"
+check two_forms refused 2 "--json, --csv and --md"
 run bench "$m" --svg x.svg
 check svg_alone refused 2 "--svg is for --ops"
 run bench "$m" --type q4_0

@@ -33,8 +33,11 @@ check loop_even even
 check loop_row has_line '^rope_scalar,scalar,,vec,,64,1,,[0-9]'
 run bench --kernels gemm_q8_0_scalar --loop 0.01 --cpu scalar
 check product_text done_well
-check gemv has_line '^tl_gemm_q8_0_scalar  *gemv  *8192  *2048  *1  *dram  *[0-9]'
-check gemm has_line '^tl_gemm_q8_0_scalar  *gemm  *576  *576  *512  *cache  *[0-9]'
+check kernel_once has_line '^kernel tl_gemm_q8_0_scalar$'
+check gemv has_line '^8192  *2048  *1  *[0-9]'
+check gemm has_line '^ *576  *576  *512  *[0-9]'
+run bench --kernels gemm_q8_0_scalar --loop 0.01 --cpu scalar --md
+check markdown has_line '^| rows | k | tokens | ns/run | '
 
 run bench --kernels attn_q8_0 --csv --loop 0.01 --cpu scalar
 check attention done_well
@@ -50,7 +53,7 @@ check no_mode refused 2 "choose one of"
 run bench --machine --kernels
 check two_modes refused 2 "choose one of"
 run bench --machine --json --csv
-check two_forms refused 2 "--json and --csv"
+check two_forms refused 2 "--json, --csv and --md"
 run bench --machine word
 check too_many refused 2 "'word'"
 for list in 0 1,,2 1,x 1, 1,99999 -1 1.5; do

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Measuring: tables, roofline, samples, judgement of disturbance, counters and the system from laid-out trees, lookup
+ * Measuring: roofline, samples, judgement of disturbance, counters and the system from laid-out trees, lookup
  * of limits, and the loops of every level. No test depends on how fast or how busy this machine is. */
 #include <errno.h>
 #include <math.h>
@@ -40,52 +40,6 @@ static void put(const char *name, const char *text) {
     fclose(f);
 }
 
-/* ---- tables ----------------------------------------------------------------------------------------------------- */
-
-static const tl_col cols[] = {
-    {"name", "name", TL_COL_TEXT, 0}, {"rate", "GB/s", TL_COL_NUM, 1}, {"n", NULL, TL_COL_NUM, 0},
-    {"note", "note", TL_COL_TEXT, 0},
-};
-
-static void row(tl_table *t, const char *name, double rate, const char *instead, double n, const char *note) {
-    tl_table_str(t, name);
-    if (instead) tl_table_str(t, instead);
-    else tl_table_num(t, rate);
-    tl_table_num(t, n);
-    tl_table_str(t, note);
-}
-
-static void table(void) {
-    tl_table t = TL_TABLE(cols);
-    tl_buf text = {0}, csv = {0}, json = {0};
-    tl_json j = {.out = &json};
-    row(&t, "a,b", 12.25, NULL, 1e9, "x");
-    row(&t, "longer name", NAN, NULL, 0.1, NULL);
-    row(&t, "say \"hi\"", 0, "unavailable: no", INFINITY, "");
-    tl_table_str(&t, "half a row");
-    CHECK(tl_table_rows(&t) == 3);
-    tl_table_as_text(&t, &text);
-    tl_table_as_csv(&t, &csv);
-    tl_table_as_json(&t, &j, NULL);
-    CHECKF(!strcmp(text.p, "name                    GB/s  note\n"
-                           "a,b                     12.2  x\n"
-                           "longer name                -  -\n"
-                           "say \"hi\"     unavailable: no\n"), "%s", text.p);
-    CHECKF(!strcmp(csv.p, "name,rate,n,note\n"
-                          "\"a,b\",12.25,1000000000,x\n"
-                          "longer name,,0.1,\n"
-                          "\"say \"\"hi\"\"\",unavailable: no,,\n"), "%s", csv.p);
-    CHECKF(!strcmp(json.p, "[{\"name\": \"a,b\", \"rate\": 12.25, \"n\": 1000000000, \"note\": \"x\"}, "
-                           "{\"name\": \"longer name\", \"rate\": null, \"n\": 0.1, \"note\": null}, "
-                           "{\"name\": \"say \\\"hi\\\"\", \"rate\": \"unavailable: no\", \"n\": null, "
-                           "\"note\": \"\"}]"), "%s", json.p);
-    tl_table_free(&t);
-    CHECK(tl_table_rows(&t) == 0);
-    tl_buf_free(&text);
-    tl_buf_free(&csv);
-    tl_buf_free(&json);
-}
-
 /* ---- roofline --------------------------------------------------------------------------------------------------- */
 
 static void roofline(void) {
@@ -114,6 +68,20 @@ static void roofline(void) {
     r = tl_regime(1e9, 1e9, 0, bw, peak);
     CHECK(r.regime == TL_REGIME_UNKNOWN && r.gb_s == 0 && !strcmp(r.name, "unknown"));
     CHECK(tl_regime(0, 1e9, 1, bw, peak).intensity == 0);
+    CHECK(tl_regime(1e9, 0, 1, bw, peak).regime == TL_REGIME_VECTOR);           /* nothing is multiplied */
+    CHECK(tl_regime(29e9, 0, 1, bw, peak).regime == TL_REGIME_MEMORY);
+    CHECK(near(tl_peak_mixed(10, 0, 600, 100), 600) && near(tl_peak_mixed(10, 10, 600, 100), 100));
+    CHECK(near(tl_peak_mixed(12, 6, 600, 100), 12 / (0.01 + 0.06)));            /* one after the other */
+    CHECK(tl_peak_mixed(10, 10, 0, 100) == 100 && tl_peak_mixed(10, 5, 0, 100) == 0 && tl_peak_mixed(0, 0, 600, 100) == 0);
+}
+
+/* A library knows nothing of a program's options. */
+static void hints_name_no_options(void) {
+    const double bytes[] = {30e9, 1, 1, 1}, macs[] = {1, 600e9, 1, 0};
+    for (int i = 0; i < 5; i++) {
+        tl_roofline r = i < 4 ? tl_regime(bytes[i], macs[i], 1, 30e9, 600e9) : tl_regime(1, 1, 1, 0, 0);
+        CHECKF(!strstr(r.hint, "--") && !strstr(r.hint, "tinyllm") && !strstr(r.hint, "amx"), "%s", r.hint);
+    }
 }
 
 /* ---- samples and disturbance ------------------------------------------------------------------------------------ */
@@ -136,6 +104,8 @@ static void samples(void) {
     CHECK(tl_stat_rate(&r) == 4 && tl_stat_time(&r) == 0);
     char note[64];
     CHECK(!strcmp(tl_stat_note(&r, note, sizeof note), "disturbed: other load"));
+    CHECK(!strcmp(tl_stat_mark(&r), "*") && !strcmp(tl_stat_mark(&(tl_stat){.spread = 0.11}), "~"));
+    CHECK(!*tl_stat_mark(&(tl_stat){.spread = 0.1}) && !*tl_stat_mark(&(tl_stat){.spread = NAN}));
 
     s = (tl_samples){.want = 3, .tries = 5};   /* one quiet of five: it alone counts */
     for (used = 0; tl_samples_more(&s); used++) tl_samples_add(&s, used, used == 2 ? 0 : TL_DISTURB_OTHERS);
@@ -370,7 +340,7 @@ static void lookup(void) {
 
     tl_buf text = {0}, csv = {0}, json = {0};
     tl_json j = {.out = &json};
-    tl_machine_text(&m, &text);
+    tl_machine_text(&m, (tl_page){.width = 80}, &text);
     tl_machine_csv(&m, &csv);
     tl_machine_json(&m, &j, NULL);
     CHECK(!text.failed && strstr(text.p, "\ndram ") && strstr(text.p, "two cores") && strstr(text.p, "disturbed"));
@@ -380,8 +350,8 @@ static void lookup(void) {
     CHECK(strstr(json.p, "\"mac_per_cycle\": 1.5,"));
     tl_buf_free(&text);
     m.core_disturbed = 1;
-    tl_machine_text(&m, &text);
-    CHECK(strstr(text.p, "unclear (together 2.00 times the speed of one; disturbed)"));
+    tl_machine_text(&m, (tl_page){.width = 80}, &text);
+    CHECK(strstr(text.p, "unclear (together 2.00 times one; disturbed)"));
     tl_buf_free(&text);
     tl_buf_free(&csv);
     tl_buf_free(&json);
@@ -418,8 +388,8 @@ static void loops(void) {
 }
 
 int main(void) {
-    RUN(table);
     RUN(roofline);
+    RUN(hints_name_no_options);
     RUN(samples);
     RUN(disturbance);
     RUN(stat_line);

@@ -1,16 +1,26 @@
 /* SPDX-License-Identifier: MIT
  *
- * svg.c: the roofline as a picture: both axes logarithmic, the memory roof rising to the compute roof, a point per
- * piece of work whose area is its share of the time. Labels are put where they meet neither each other nor a point;
+ * plot.c: the roofline as a picture: both axes logarithmic, the memory roof rising to the roofs of arithmetic, a point
+ * per piece of work whose area is its share of the time. Labels are put where they meet neither each other nor a point;
  * one that had to move away is joined to its point by a line. */
 #include <math.h>
 #include <string.h>
-#include "perf/perf.h"
+#include "report/report.h"
 
-enum { WIDTH = 960, HEIGHT = 620, LEFT = 80, RIGHT = 30, TOP = 60, BOTTOM = 90, FONT = 13 };
-enum { MAX_POINTS = 64, MAX_ROOF = 256 };
+enum { WIDTH = 960, HEIGHT = 680, LEFT = 80, RIGHT = 30, TOP = 76, BOTTOM = 140, FONT = 13 };
+enum { MAX_POINTS = 64, MAX_ROOF = 512 };
 
-static const char *const colors[2] = {"#1d4ed8", "#c2410c"};
+/* Classes of what is drawn: text (ink, dim), lines (grid, axis, roof, lead), the two series. */
+static const char style[] =
+    "<style>\n"
+    ".bg{fill:#ffffff}.ink{fill:#111827}.dim{fill:#4b5563}.s0{fill:#1d4ed8}.s1{fill:#c2410c}\n"
+    ".grid{stroke:#e5e7eb}.axis{stroke:#4b5563}.roof{stroke:#111827;stroke-width:2}.lead{stroke:#9ca3af}\n"
+    "circle{fill-opacity:.75}\n"
+    "@media (prefers-color-scheme:dark){\n"
+    ".bg{fill:#111827}.ink{fill:#f3f4f6}.dim{fill:#cbd5e1}.s0{fill:#93c5fd}.s1{fill:#fdba74}\n"
+    ".grid{stroke:#374151}.axis{stroke:#cbd5e1}.roof{stroke:#f3f4f6}.lead{stroke:#6b7280}}\n"
+    "</style>\n";
+static const char *const series_class[2] = {"s0", "s1"};
 
 typedef struct box { double x0, y0, x1, y1; } box;
 typedef struct chart {
@@ -34,8 +44,8 @@ static double radius(const tl_plot_point *p) { return 4 + 9 * sqrt(p->share > 0 
 /* A decimal number whatever the locale: no fractions. */
 static int px(double v) { return (int)lround(v); }
 
-static void text(tl_buf *out, double x, double y, const char *anchor, const char *color, const char *s) {
-    tl_buf_fmt(out, "<text x=\"%d\" y=\"%d\" text-anchor=\"%s\" fill=\"%s\">", px(x), px(y), anchor, color);
+static void text(tl_buf *out, double x, double y, const char *anchor, const char *class, const char *s) {
+    tl_buf_fmt(out, "<text x=\"%d\" y=\"%d\" text-anchor=\"%s\" class=\"%s\">", px(x), px(y), anchor, class);
     for (; *s; s++) {
         if (*s == '<') tl_buf_str(out, "&lt;");
         else if (*s == '>') tl_buf_str(out, "&gt;");
@@ -45,9 +55,12 @@ static void text(tl_buf *out, double x, double y, const char *anchor, const char
     tl_buf_str(out, "</text>\n");
 }
 
-static void line(tl_buf *out, double x0, double y0, double x1, double y1, const char *color, int width) {
-    tl_buf_fmt(out, "<line x1=\"%d\" y1=\"%d\" x2=\"%d\" y2=\"%d\" stroke=\"%s\" stroke-width=\"%d\"/>\n",
-               px(x0), px(y0), px(x1), px(y1), color, width);
+static void line(tl_buf *out, double x0, double y0, double x1, double y1, const char *class) {
+    tl_buf_fmt(out, "<line x1=\"%d\" y1=\"%d\" x2=\"%d\" y2=\"%d\" class=\"%s\"/>\n", px(x0), px(y0), px(x1), px(y1), class);
+}
+
+static void circle(tl_buf *out, double x, double y, double r, int series) {
+    tl_buf_fmt(out, "<circle cx=\"%d\" cy=\"%d\" r=\"%d\" class=\"%s\"/>\n", px(x), px(y), px(r), series_class[series == 1]);
 }
 
 static void take(chart *c, box b) {
@@ -63,6 +76,8 @@ static int is_free(const chart *c, const box *b) {
     return 1;
 }
 
+static double highest(const tl_plot *p) { return fmax(p->roof[0].gmac_s, p->roof[1].gmac_s); }
+
 /* Whole decades around everything that is drawn, half a decade of air. */
 static void fit(chart *c) {
     const tl_plot *p = c->p;
@@ -76,8 +91,9 @@ static void fit(chart *c) {
         c->y1 = fmax(c->y1, log10(p->point[i].gmac_s));
     }
     if (!isfinite(c->x0)) c->x0 = 0, c->x1 = 2, c->y0 = 0, c->y1 = 2;
-    if (p->gmac_s > 0) c->y1 = fmax(c->y1, log10(p->gmac_s));
-    if (p->gmac_s > 0 && p->gb_s > 0) c->x1 = fmax(c->x1, log10(p->gmac_s / p->gb_s) + 0.5);
+    double top = highest(p);
+    if (top > 0) c->y1 = fmax(c->y1, log10(top));
+    if (top > 0 && p->gb_s > 0) c->x1 = fmax(c->x1, log10(top / p->gb_s) + 0.5);
     c->x0 = floor(c->x0 - 0.2), c->x1 = ceil(c->x1 + 0.3);
     c->y0 = floor(c->y0 - 0.2), c->y1 = ceil(c->y1 + 0.3);
 }
@@ -87,20 +103,20 @@ static void draw_axes(chart *c) {
     double bottom = HEIGHT - BOTTOM;
     for (int d = (int)c->x0; d <= (int)c->x1; d++) {
         double x = at_x(c, pow(10, d));
-        line(c->out, x, TOP, x, bottom, "#e5e7eb", 1);
+        line(c->out, x, TOP, x, bottom, "grid");
         snprintf(s, sizeof s, d < 0 ? "0.%0*d" : "1%0*d", d < 0 ? -d : d, d < 0);
-        text(c->out, x, bottom + 20, "middle", "#374151", d ? s : "1");
+        text(c->out, x, bottom + 20, "middle", "dim", d ? s : "1");
     }
     for (int d = (int)c->y0; d <= (int)c->y1; d++) {
         double y = at_y(c, pow(10, d));
-        line(c->out, LEFT, y, WIDTH - RIGHT, y, "#e5e7eb", 1);
+        line(c->out, LEFT, y, WIDTH - RIGHT, y, "grid");
         snprintf(s, sizeof s, d < 0 ? "0.%0*d" : "1%0*d", d < 0 ? -d : d, d < 0);
-        text(c->out, LEFT - 8, y + 4, "end", "#374151", d ? s : "1");
+        text(c->out, LEFT - 8, y + 4, "end", "dim", d ? s : "1");
     }
-    line(c->out, LEFT, bottom, WIDTH - RIGHT, bottom, "#374151", 1);
-    line(c->out, LEFT, TOP, LEFT, bottom, "#374151", 1);
-    text(c->out, (LEFT + WIDTH - RIGHT) / 2.0, bottom + 42, "middle", "#111827", "multiply-adds per byte");
-    tl_buf_fmt(c->out, "<text transform=\"translate(22 %d) rotate(-90)\" text-anchor=\"middle\" fill=\"#111827\">"
+    line(c->out, LEFT, bottom, WIDTH - RIGHT, bottom, "axis");
+    line(c->out, LEFT, TOP, LEFT, bottom, "axis");
+    text(c->out, (LEFT + WIDTH - RIGHT) / 2.0, bottom + 42, "middle", "ink", "multiply-adds per byte");
+    tl_buf_fmt(c->out, "<text transform=\"translate(22 %d) rotate(-90)\" text-anchor=\"middle\" class=\"ink\">"
                        "10^9 multiply-adds per second</text>\n", px((TOP + bottom) / 2));
 }
 
@@ -117,10 +133,10 @@ static void draw_roofs(chart *c) {
     const tl_plot *p = c->p;
     char s[64];
     double left = pow(10, c->x0), right = pow(10, c->x1), low = pow(10, c->y0), top = pow(10, c->y1);
-    double ridge = p->gmac_s > 0 && p->gb_s > 0 ? p->gmac_s / p->gb_s : 0;
+    double ridge = highest(p) > 0 && p->gb_s > 0 ? highest(p) / p->gb_s : 0;
     if (p->gb_s > 0) {
         double from = p->gb_s * left < low ? low / p->gb_s : left, to = ridge > 0 ? ridge : top / p->gb_s;
-        line(c->out, at_x(c, from), at_y(c, p->gb_s * from), at_x(c, to), at_y(c, p->gb_s * to), "#111827", 2);
+        line(c->out, at_x(c, from), at_y(c, p->gb_s * from), at_x(c, to), at_y(c, p->gb_s * to), "roof");
         take_line(c, at_x(c, from), at_y(c, p->gb_s * from), at_x(c, to), at_y(c, p->gb_s * to));
         take_line(c, at_x(c, from) + 20, at_y(c, p->gb_s * from) - 28, at_x(c, from) + 140,
                   at_y(c, p->gb_s * from) - 120);   /* the text along it, roughly */
@@ -128,14 +144,17 @@ static void draw_roofs(chart *c) {
         double x = at_x(c, from) + 26, y = at_y(c, p->gb_s * pow(10, log10(from) + 26.0 / (WIDTH - LEFT - RIGHT) *
                                                                                  (c->x1 - c->x0))) - 14;
         double slope = atan2(at_y(c, p->gb_s * from) - at_y(c, p->gb_s * to), at_x(c, to) - at_x(c, from));
-        tl_buf_fmt(c->out, "<text transform=\"translate(%d %d) rotate(%d)\" fill=\"#111827\">%s</text>\n", px(x), px(y),
+        tl_buf_fmt(c->out, "<text transform=\"translate(%d %d) rotate(%d)\" class=\"ink\">%s</text>\n", px(x), px(y),
                    -px(slope * 180 / 3.14159265), s);
     }
-    if (p->gmac_s > 0) {
-        double y = at_y(c, p->gmac_s), from = ridge > 0 ? at_x(c, ridge) : LEFT;
-        line(c->out, from, y, at_x(c, right), y, "#111827", 2);
-        snprintf(s, sizeof s, "%s peak %.0f GMAC/s", p->peak_name, p->gmac_s);
-        text(c->out, WIDTH - RIGHT - 4, y - 7, "end", "#111827", s);
+    for (int i = 0; i < 2; i++) {
+        double peak = p->roof[i].gmac_s;
+        if (peak <= 0) continue;
+        double y = at_y(c, peak), from = p->gb_s > 0 ? at_x(c, peak / p->gb_s) : LEFT;
+        line(c->out, from, y, at_x(c, right), y, "roof");
+        take_line(c, from, y, at_x(c, right), y);
+        snprintf(s, sizeof s, "%s peak %.0f GMAC/s", p->roof[i].name, peak);
+        text(c->out, WIDTH - RIGHT - 4, y - 7, "end", "ink", s);
         take(c, (box){WIDTH - RIGHT - 220, y - 20, WIDTH - RIGHT, y + 3});
     }
 }
@@ -155,6 +174,12 @@ static box place_label(const chart *c, double x, double y, double r, double widt
     return (box){x + r, y - FONT * 0.6, x + r + width, y + FONT * 0.6};
 }
 
+static double text_width(const char *s) { return (double)strlen(s) * FONT * 0.56; }
+
+static void label_of(const tl_plot_point *p, char *buf, size_t size) {
+    snprintf(buf, size, "%.60s %.0f %%", p->label, p->share * 100);
+}
+
 static void draw_points(chart *c) {
     for (int i = 0; i < c->p->n; i++) {
         const tl_plot_point *p = &c->p->point[i];
@@ -166,39 +191,53 @@ static void draw_points(chart *c) {
         const tl_plot_point *p = &c->p->point[i];
         if (!drawable(p)) continue;
         double x = at_x(c, p->intensity), y = at_y(c, p->gmac_s), r = radius(p);
-        const char *color = colors[p->series == 1];
         char label[80];
         int moved;
-        snprintf(label, sizeof label, "%.60s %.0f %%", p->label, p->share * 100);
-        box b = place_label(c, x, y, r, (double)strlen(label) * FONT * 0.56, &moved);
+        label_of(p, label, sizeof label);
+        box b = place_label(c, x, y, r, text_width(label), &moved);
         take(c, b);
-        if (moved) line(c->out, x, y, b.x0 > x ? b.x0 - 1 : b.x1 + 1, (b.y0 + b.y1) / 2, "#9ca3af", 1);
-        tl_buf_fmt(c->out, "<circle cx=\"%d\" cy=\"%d\" r=\"%d\" fill=\"%s\" fill-opacity=\"0.75\"/>\n", px(x), px(y),
-                   px(r), color);
-        text(c->out, (b.x0 + b.x1) / 2, b.y1 - 3, "middle", color, label);
+        if (moved) line(c->out, x, y, b.x0 > x ? b.x0 - 1 : b.x1 + 1, (b.y0 + b.y1) / 2, "lead");
+        circle(c->out, x, y, r, p->series);
+        text(c->out, (b.x0 + b.x1) / 2, b.y1 - 3, "middle", series_class[p->series == 1], label);
     }
 }
 
+/* A row for each series: its name and its work without multiply-adds, which has no place between the roofs. */
 static void draw_legend(chart *c) {
-    double x = LEFT;
+    int y = HEIGHT - 70;
     for (int i = 0; i < 2; i++) {
+        double x = LEFT;
+        int n = 0;
+        char label[80];
         if (!c->p->series[i]) continue;
-        tl_buf_fmt(c->out, "<circle cx=\"%d\" cy=\"%d\" r=\"6\" fill=\"%s\" fill-opacity=\"0.75\"/>\n", px(x + 6),
-                   HEIGHT - 20, colors[i]);
-        text(c->out, x + 18, HEIGHT - 15, "start", colors[i], c->p->series[i]);
-        x += 40 + (double)strlen(c->p->series[i]) * FONT * 0.6;
+        circle(c->out, x + 6, y - 5, 6, i);
+        text(c->out, x + 18, y, "start", series_class[i], c->p->series[i]);
+        x += 40 + text_width(c->p->series[i]);
+        for (int k = 0; k < c->p->n; k++) {
+            const tl_plot_point *p = &c->p->point[k];
+            if (p->series != i || drawable(p)) continue;
+            if (n++ == 0) {
+                text(c->out, x, y, "start", "dim", "without multiply-adds:");
+                x += 30 + text_width("without multiply-adds:");
+            }
+            label_of(p, label, sizeof label);
+            circle(c->out, x, y - 5, radius(p), i);
+            text(c->out, x + radius(p) + 5, y, "start", series_class[i], label);
+            x += radius(p) + 30 + text_width(label);
+        }
+        y += 26;
     }
-    text(c->out, WIDTH - RIGHT, HEIGHT - 15, "end", "#374151", "area of a point and %: share of the time of its phase");
+    text(c->out, LEFT, HEIGHT - 14, "start", "dim", "area of a point and %: share of the time of its phase");
 }
 
 void tl_plot_svg(const tl_plot *p, tl_buf *out) {
     chart c = {.p = p, .out = out};
     fit(&c);
     tl_buf_fmt(out, "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\" viewBox=\"0 0 %d %d\" "
-                    "font-family=\"sans-serif\" font-size=\"%d\">\n"
-                    "<rect width=\"%d\" height=\"%d\" fill=\"#ffffff\"/>\n",
-               WIDTH, HEIGHT, WIDTH, HEIGHT, FONT, WIDTH, HEIGHT);
-    text(out, LEFT, 34, "start", "#111827", p->title);
+                    "font-family=\"sans-serif\" font-size=\"%d\">\n%s<rect width=\"%d\" height=\"%d\" class=\"bg\"/>\n",
+               WIDTH, HEIGHT, WIDTH, HEIGHT, FONT, style, WIDTH, HEIGHT);
+    text(out, LEFT, 32, "start", "ink", p->title);
+    if (p->subtitle) text(out, LEFT, 54, "start", "dim", p->subtitle);
     draw_axes(&c);
     draw_roofs(&c);
     draw_points(&c);
