@@ -3,7 +3,8 @@
  * mkmodel.c: writes tiny GGUF models with random weights and a small working vocabulary, for tests. The same options
  * give the same bytes on every machine; a tensor's values depend only on the seed, its name and its shape.
  *
- * Weights have a standard deviation near 1/sqrt(columns), so activations keep their size from layer to layer. */
+ * Weights have a standard deviation near 1/sqrt(columns), so activations keep their size from layer to layer. With a
+ * gain, attention chooses and logits spread, so that a wrong step shows. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -35,9 +36,10 @@ static const struct habit { const char *name, *pre; int has; float rope_base; } 
 
 typedef struct config {
     const char *arch_name, *type_name, *chat;
-    int64_t layers, embd, heads, kv_heads, head_dim, ff, vocab, ctx, seed, split, experts;
+    int64_t layers, embd, heads, kv_heads, head_dim, ff, vocab, ctx, seed, split, experts, used, expert_ff, shared_ff;
+    double gain;
     int tied;
-    tl_opt_list keys, without, halved;
+    tl_opt_list keys, with, without, halved, vectors;
     const struct habit *habit;
     tl_arch arch;
     int type;
@@ -52,14 +54,20 @@ static const tl_opt options[] = {
     {"--kv-heads", "N", TL_OPT_INT, offsetof(config, kv_heads), 1, 1024, "default 2"},
     {"--head-dim", "N", TL_OPT_INT, offsetof(config, head_dim), 1, 4096, "default embd / heads"},
     {"--ff", "N", TL_OPT_INT, offsetof(config, ff), 1, 262144, "default 2 * embd"},
-    {"--experts", "N", TL_OPT_INT, offsetof(config, experts), 0, 100, "two of which a token uses; default 4 for ...moe, else 0"},
+    {"--experts", "N", TL_OPT_INT, offsetof(config, experts), 0, 100, "default 4 for ...moe, else 0"},
+    {"--used", "N", TL_OPT_INT, offsetof(config, used), 1, 100, "experts that a token uses; default 2"},
+    {"--expert-ff", "N", TL_OPT_INT, offsetof(config, expert_ff), 1, 262144, "width of an expert; default ff"},
+    {"--shared-ff", "N", TL_OPT_INT, offsetof(config, shared_ff), 1, 262144, "an expert for all tokens; default ff for qwen2moe, else none"},
     {"--vocab", "N", TL_OPT_INT, offsetof(config, vocab), 1, 1000000, "default 400"},
     {"--ctx", "N", TL_OPT_INT, offsetof(config, ctx), 1, 1 << 20, "trained context; default 512"},
     {"--seed", "N", TL_OPT_INT, offsetof(config, seed), 0, 1e15, "default 1"},
+    {"--gain", "X", TL_OPT_NUM, offsetof(config, gain), 0, 100, "factor on how far weights vary; default 1"},
     {"--split", "N", TL_OPT_INT, offsetof(config, split), 1, 99, "parts of a split model; default 1: one file"},
     {"--key", "NAME=X", TL_OPT_LIST, offsetof(config, keys), 0, 0,
-     "add the key <arch>.NAME: f32 if X has a point, bool if true or false, str if it begins with a letter, else u32"},
+     "the key <arch>.NAME: f32 if X has a point, bool if true or false, str if it begins with a letter, else u32; no X: none"},
     {"--chat-template", "TEXT", TL_OPT_STR, offsetof(config, chat), 0, 0, "add it as tokenizer.chat_template"},
+    {"--vector", "NAME=X,...", TL_OPT_LIST, offsetof(config, vectors), 0, 0, "add a tensor of these values"},
+    {"--with", "TENSOR", TL_OPT_LIST, offsetof(config, with), 0, 0, "a tensor that few files have; of layers without \"blk.N.\""},
     {"--without", "TENSOR", TL_OPT_LIST, offsetof(config, without), 0, 0, "leave out a tensor"},
     {"--halved", "TENSOR", TL_OPT_LIST, offsetof(config, halved), 0, 0, "half the rows (a vector: values) of a tensor"},
     {"--tied", NULL, TL_OPT_FLAG, offsetof(config, tied), 0, 0, "no output.weight (some architectures never have one)"},
@@ -100,10 +108,16 @@ static void fill(tensors *t, tensor *x, size_t n, float mean, float deviation) {
     t->n++;
 }
 
+/* The name without the layer. */
+static const char *suffix(const char *name) {
+    return strncmp(name, "blk.", 4) == 0 && strchr(name + 4, '.') ? strchr(name + 4, '.') + 1 : name;
+}
+
 static void add_tensor(void *user, const tl_tensor *row) {
     tensors *t = user;
-    tl_tensor r;
-    if (t->err.code || !tl_tensor_written(row, &r) || listed(&t->c->without, r.name)) return;
+    tl_tensor r = *row;
+    if (listed(&t->c->with, suffix(r.name))) r.need = TL_USUAL;
+    if (t->err.code || !tl_tensor_written(&r, &r) || listed(&t->c->without, r.name)) return;
     tensor *x = next_tensor(t);
     if (!x) return;
     int matrix = r.rows > 1, type = matrix && r.role != TL_ROLE_ROUTER ? t->c->type : TL_TYPE_F32;
@@ -117,7 +131,22 @@ static void add_tensor(void *user, const tl_tensor *row) {
         tl_fail(&t->err, TL_E_ARGUMENT, "%s has %lld columns, not a multiple of %d as %s needs", r.name,
                 (long long)x->dims[0], info->elems, info->name);
     else
-        fill(t, x, (size_t)(x->dims[0] * x->dims[1] * x->dims[2]), r.mean, matrix ? 1 / sqrtf((float)r.cols) : 0.1f);
+        fill(t, x, (size_t)(x->dims[0] * x->dims[1] * x->dims[2]), r.mean,
+             (float)t->c->gain * (matrix ? 1 / sqrtf((float)r.cols) : 0.1f));
+}
+
+/* "NAME=1,2.5,4": a vector of given values. */
+static void add_vector(tensors *t, const char *text) {
+    const char *x = strchr(text, '=');
+    tensor *v = t->err.code ? NULL : next_tensor(t);
+    if (!x || !v) return;
+    *v = (tensor){.type = TL_TYPE_F32, .n_dims = 1, .dims = {0, 1, 1}};
+    snprintf(v->name, sizeof v->name, "%.*s", (int)(x - text), text);
+    float *values = v->data = tl_alloc_n(strlen(x), sizeof *values, v->name, &t->err);
+    if (!values) return;
+    for (; *x; x += strcspn(x, ",")) values[v->dims[0]++] = strtof(++x, NULL);
+    v->bytes = (size_t)v->dims[0] * sizeof *values;
+    t->n++;
 }
 
 /* The engine's own list of the tensors of such a model. */
@@ -127,10 +156,11 @@ static void add_all(tensors *t) {
     m.hp = (tl_hparams){.n_layers = (int)c->layers, .n_embd = (int)c->embd, .n_heads = (int)c->heads,
                         .n_kv_heads = (int)c->kv_heads, .head_dim = (int)c->head_dim, .n_ff = (int)c->ff,
                         .n_vocab = (int)c->vocab, .parallel = c->arch.parallel, .n_positions = (int)c->ctx,
-                        .n_experts = (int)c->experts, .n_experts_used = c->experts > 1 ? 2 : 1, .n_ff_expert = (int)c->ff,
-                        .n_ff_shared = c->habit->has & SHARED_EXPERT ? (int)c->ff : 0};
+                        .n_experts = (int)c->experts, .n_experts_used = (int)c->used, .n_ff_expert = (int)c->expert_ff,
+                        .n_ff_shared = (int)c->shared_ff};
     if (tl_hparams_set_layers(&m.hp, &t->err) == TL_OK && tl_blocks_build(&m, &t->err) == TL_OK)
         tl_model_tensors(&m, &(tl_visitor){add_tensor, t});
+    for (int i = 0; i < c->vectors.n; i++) add_vector(t, c->vectors.v[i]);
     tl_blocks_free(&m);
     tl_hparams_done(&m.hp);
 }
@@ -264,42 +294,65 @@ static int put_vocab(tl_gguf_writer *w, const config *c, tl_error *err) {
 
 /* ---- the file ---------------------------------------------------------------------------------------------------- */
 
+/* Whether options give the key, or leave it out. */
+static int given(const config *c, const char *name) {
+    size_t n = strlen(name);
+    for (int i = 0; i < c->keys.n; i++)
+        if (strncmp(c->keys.v[i], name, n) == 0 && c->keys.v[i][n] == '=') return 1;
+    return 0;
+}
+
+static void put_key(tl_gguf_writer *w, const config *c, const char *text) {
+    char key[80];
+    const char *x = strchr(text, '=') ? strchr(text, '=') + 1 : "";
+    snprintf(key, sizeof key, "%s.%.*s", c->arch.name, (int)strcspn(text, "="), text);
+    if (!*x) return;
+    if (strcmp(x, "true") == 0 || strcmp(x, "false") == 0) tl_gguf_put_bool(w, key, *x == 't');
+    else if (*x >= 'a' && *x <= 'z') tl_gguf_put_str(w, key, x);
+    else if (strchr(x, '.')) tl_gguf_put_f32(w, key, strtof(x, NULL));
+    else tl_gguf_put_u32(w, key, (uint32_t)strtoul(x, NULL, 10));
+}
+
+static void put_count(tl_gguf_writer *w, const config *c, const char *name, int64_t v) {
+    char key[80];
+    snprintf(key, sizeof key, "%s.%s", c->arch.name, name);
+    if (!given(c, name)) tl_gguf_put_u32(w, key, (uint32_t)v);
+}
+
+static void put_number(tl_gguf_writer *w, const config *c, const char *name, float v) {
+    char key[80];
+    snprintf(key, sizeof key, "%s.%s", c->arch.name, name);
+    if (!given(c, name)) tl_gguf_put_f32(w, key, v);
+}
+
 static void put_arch(tl_gguf_writer *w, const config *c) {
-    char key[64];
-#define KEY(s) (snprintf(key, sizeof key, "%s." s, c->arch.name), key)
     tl_gguf_put_str(w, "general.architecture", c->arch.name);
     tl_gguf_put_str(w, "general.type", "model");
     tl_gguf_put_str(w, "general.name", "tiny random model");
     if (c->chat) tl_gguf_put_str(w, "tokenizer.chat_template", c->chat);
-    tl_gguf_put_u32(w, KEY("block_count"), (uint32_t)c->layers);
-    tl_gguf_put_u32(w, KEY("context_length"), (uint32_t)c->ctx);
-    tl_gguf_put_u32(w, KEY("embedding_length"), (uint32_t)c->embd);
-    tl_gguf_put_u32(w, KEY("feed_forward_length"), (uint32_t)c->ff);
-    tl_gguf_put_u32(w, KEY("attention.head_count"), (uint32_t)c->heads);
-    tl_gguf_put_u32(w, KEY("attention.head_count_kv"), (uint32_t)c->kv_heads);
-    tl_gguf_put_u32(w, KEY("attention.key_length"), (uint32_t)c->head_dim);
-    tl_gguf_put_u32(w, KEY("attention.value_length"), (uint32_t)c->head_dim);
-    tl_gguf_put_f32(w, c->arch.layer_norm ? KEY("attention.layer_norm_epsilon") : KEY("attention.layer_norm_rms_epsilon"), 1e-5f);
-    tl_gguf_put_f32(w, KEY("rope.freq_base"), c->habit->rope_base);
-    tl_gguf_put_u32(w, KEY("rope.dimension_count"), (uint32_t)c->head_dim);
-    tl_gguf_put_u32(w, KEY("vocab_size"), (uint32_t)c->vocab);
+    put_count(w, c, "block_count", c->layers);
+    put_count(w, c, "context_length", c->ctx);
+    put_count(w, c, "embedding_length", c->embd);
+    put_count(w, c, "feed_forward_length", c->ff);
+    put_count(w, c, "attention.head_count", c->heads);
+    put_count(w, c, "attention.head_count_kv", c->kv_heads);
+    put_count(w, c, "attention.key_length", c->head_dim);
+    put_count(w, c, "attention.value_length", c->head_dim);
+    put_number(w, c, c->arch.layer_norm ? "attention.layer_norm_epsilon" : "attention.layer_norm_rms_epsilon", 1e-5f);
+    put_number(w, c, "rope.freq_base", c->habit->rope_base);
+    put_count(w, c, "rope.dimension_count", c->head_dim);
+    put_count(w, c, "vocab_size", c->vocab);
     if (c->experts) {
-        tl_gguf_put_u32(w, KEY("expert_count"), (uint32_t)c->experts);
-        tl_gguf_put_u32(w, KEY("expert_used_count"), c->experts > 1 ? 2 : 1);
+        put_count(w, c, "expert_count", c->experts);
+        put_count(w, c, "expert_used_count", c->used);
+        if (c->expert_ff != c->ff) put_count(w, c, "expert_feed_forward_length", c->expert_ff);
+        if (c->shared_ff && c->shared_ff != c->ff) put_count(w, c, "expert_shared_feed_forward_length", c->shared_ff);
     }
     if (c->habit->has & LOCAL) {
-        tl_gguf_put_u32(w, KEY("attention.sliding_window"), 16);
-        tl_gguf_put_f32(w, KEY("rope.freq_base_swa"), 10000);
+        put_count(w, c, "attention.sliding_window", 16);
+        put_number(w, c, "rope.freq_base_swa", 10000);
     }
-    for (int i = 0; i < c->keys.n; i++) {
-        const char *text = c->keys.v[i], *x = strchr(text, '=') ? strchr(text, '=') + 1 : "";
-        snprintf(key, sizeof key, "%s.%.*s", c->arch.name, (int)strcspn(text, "="), text);
-        if (strcmp(x, "true") == 0 || strcmp(x, "false") == 0) tl_gguf_put_bool(w, key, *x == 't');
-        else if (*x >= 'a' && *x <= 'z') tl_gguf_put_str(w, key, x);
-        else if (strchr(x, '.')) tl_gguf_put_f32(w, key, strtof(x, NULL));
-        else tl_gguf_put_u32(w, key, (uint32_t)strtoul(x, NULL, 10));
-    }
-#undef KEY
+    for (int i = 0; i < c->keys.n; i++) put_key(w, c, c->keys.v[i]);
 }
 
 /* Writes part i of c->split with its share of the tensors. */
@@ -343,13 +396,18 @@ static int resolve(config *c, tl_error *err) {
     if (!c->head_dim) c->head_dim = c->embd / c->heads ? c->embd / c->heads : 1;
     if (!c->ff) c->ff = 2 * c->embd;
     if (!c->experts && c->habit->has & EXPERTS) c->experts = 4;
+    if (!c->used) c->used = c->experts > 1 ? 2 : 1;
+    if (c->used > c->experts && c->experts)
+        return tl_fail(err, TL_E_ARGUMENT, "--used %lld is more than --experts %lld", (long long)c->used, (long long)c->experts);
+    if (!c->expert_ff) c->expert_ff = c->ff;
+    if (!c->shared_ff && c->habit->has & SHARED_EXPERT) c->shared_ff = c->ff;
     if (c->tied) c->arch.usual |= TL_USUAL_TIED;
     return TL_OK;
 }
 
 int main(int argc, char **argv) {
     config c = {.arch_name = "llama", .type_name = "f32", .layers = 2, .embd = 256, .heads = 4, .kv_heads = 2,
-                .vocab = 400, .ctx = 512, .seed = 1, .split = 1};
+                .vocab = 400, .ctx = 512, .seed = 1, .split = 1, .gain = 1};
     tensors t = {.c = &c};
     const char *path = NULL;
     int n_pos = 0;
