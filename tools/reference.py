@@ -85,7 +85,7 @@ class Gguf:
 HALVES, NORMED = {"halves": True}, {"halves": True, "layer_norm": True, "ffn": "gelu"}
 FACTS = {
     "llama": {}, "granite": {}, "granitemoe": {}, "smollm3": {"nope": 4},
-    "qwen2": HALVES, "phi3": HALVES, "qwen2moe": HALVES | {"raw": True},
+    "qwen2": HALVES, "phi3": HALVES, "seed_oss": HALVES | {"second": "post_attention_norm"}, "qwen2moe": HALVES | {"raw": True},
     "qwen3": HALVES | {"qk_norm": "head"}, "qwen3moe": HALVES | {"qk_norm": "head"},
     "gemma": HALVES | {"root": True, "ffn": "gelu_gate"},
     "gemma2": HALVES | {"root": True, "ffn": "gelu_gate", "post_norm": True, "period": 2, "caps": (50, 30), "wide": 46},
