@@ -94,6 +94,11 @@ typedef struct tl_memfile { FILE *f; char path[40]; } tl_memfile;
 int tl_memfile_open(tl_memfile *m, tl_error *err);
 void tl_memfile_close(tl_memfile *m);
 
+/* "512 B", "241.39 MiB": how people read sizes of memory and files. Returns buf. */
+const char *tl_bytes_text(char buf[32], double bytes);
+/* v scaled by step as far as units, ending with NULL, go; buf. */
+const char *tl_scaled_text(char buf[32], double v, double step, const char *const *units);
+
 double tl_now(void);   /* seconds, monotonic */
 struct tm;
 void tl_local_time(struct tm *t);   /* the clock on the wall; all 0 if it cannot be told */

@@ -26,7 +26,7 @@ char *tl_read_stream(FILE *f, const char *name, size_t *n, tl_error *err) {
             return p;
         }
         if (cap >= TL_READ_MAX) {
-            tl_fail(err, TL_E_UNSUPPORTED, "%s: more than %d MB to read", name, TL_READ_MAX >> 20);
+            tl_fail(err, TL_E_UNSUPPORTED, "%s: more than %d MiB to read", name, TL_READ_MAX >> 20);
             break;
         }
         char *bigger = tl_realloc_n(p, cap, 2, name, err);

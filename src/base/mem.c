@@ -20,8 +20,8 @@ int tl_add_size(size_t a, size_t b, size_t *out) {
 }
 
 static void *no_memory(double bytes, const char *what, tl_error *err) {
-    if (bytes < 1e6) tl_fail(err, TL_E_MEMORY, "out of memory: %.0f bytes for %s", bytes, what);
-    else tl_fail(err, TL_E_MEMORY, "out of memory: %.1f MB for %s", bytes / 1e6, what);
+    char text[32];
+    tl_fail(err, TL_E_MEMORY, "out of memory: %s for %s", tl_bytes_text(text, bytes), what);
     return NULL;
 }
 

@@ -11,6 +11,18 @@ int tl_slice_is(tl_slice s, const char *text) {
     return s.n == n && (n == 0 || memcmp(s.p, text, n) == 0);
 }
 
+const char *tl_scaled_text(char buf[32], double v, double step, const char *const *units) {
+    int u = 0;
+    while (v >= step && units[u + 1]) v /= step, u++;
+    snprintf(buf, 32, u ? "%.2f %s" : "%.0f %s", v, units[u]);
+    return buf;
+}
+
+const char *tl_bytes_text(char buf[32], double bytes) {
+    static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB", NULL};
+    return tl_scaled_text(buf, bytes, 1024, units);
+}
+
 /* Well-formed byte sequences, Unicode standard table 3-7: only the second byte's range depends on the first. */
 int tl_utf8_look(const char *text, size_t n) {
     const unsigned char *p = (const unsigned char *)text;

@@ -283,11 +283,12 @@ static void label_of(const tl_bench_args *a, const char *path, char *buf, size_t
  * cgroup allows is killed. */
 static int check_memory(const suite *s, const tl_shape *shape, const char *type, tl_error *err) {
     tl_system now;
+    char needed[32], left[32];
     tl_system_read("/", &now);
     int64_t need = s->a->no_pack ? tl_shape_write_bytes(shape, type, err) : 2 * s->shape_bytes;
     if (!now.mem_available || need <= now.mem_available) return err->code;
-    return tl_fail(err, TL_E_MEMORY, "building it needs %.2f GiB of memory, this process may use %.2f GiB",
-                   (double)need / (1 << 30), (double)now.mem_available / (1 << 30));
+    return tl_fail(err, TL_E_MEMORY, "building it needs %s of memory, this process may use %s",
+                   tl_bytes_text(needed, (double)need), tl_bytes_text(left, (double)now.mem_available));
 }
 
 /* Builds one shape in a file in memory and measures it. Only wrong usage is an error here. */

@@ -6,8 +6,8 @@
 #include <math.h>
 #include <string.h>
 #include "cmd/cmd.h"
-#include "cmd/inspect_facts.h"
-#include "model/model.h"
+#include "model/facts.h"
+#include "perf/perf.h"
 
 typedef struct inspect_args { int tensors, kv, json; int64_t ctx; } inspect_args;
 
@@ -64,22 +64,11 @@ static void add_grouped(tl_buf *b, int64_t v) {
     }
 }
 
-static const char *scaled(char out[32], double v, double step, const char *const *units) {
-    int u = 0;
-    while (v >= step && units[u + 1]) v /= step, u++;
-    snprintf(out, 32, u ? "%.2f %s" : "%.0f %s", v, units[u]);
-    return out;
-}
-
-static const char *bytes_text(char out[32], int64_t v) {
-    static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB", NULL};
-    if (v < 0) return "unknown";
-    return scaled(out, (double)v, 1024, units);
-}
+static const char *bytes_text(char out[32], int64_t v) { return v < 0 ? "unknown" : tl_bytes_text(out, (double)v); }
 
 static const char *count_text(char out[32], int64_t v) {
     static const char *const units[] = {"", "thousand", "million", "billion", "trillion", NULL};
-    return scaled(out, (double)v, 1000, units);
+    return tl_scaled_text(out, (double)v, 1000, units);
 }
 
 static void label(tl_buf *b, const char *name) { tl_buf_fmt(b, "%-20s", name); }
@@ -163,16 +152,18 @@ static tl_slice text_key(const tl_gguf *g, const char *key) {
     return s;
 }
 
-/* The tokens that end a text or a turn, as the tokenizer sees them; or why it cannot be used. */
+/* The tokens that end a text or a turn, as the tokenizer sees them; or why it cannot be used. Having no memory says
+ * nothing about the file: then there is no page. */
 static void page_end_tokens(tl_buf *b, const tl_gguf *g, const tl_slice *tokens, uint64_t n) {
     tl_error err = {0};
     int shown = 0;
     tl_tokenizer *t = tl_load_tokenizer(g, &err);
-    if (!t) {
+    if (err.code == TL_E_MEMORY) b->failed = 1;
+    else if (!t) {
         label(b, "");
         tl_buf_fmt(b, "cannot be used: %s\n", err.text);
-        return;
     }
+    if (!t) return;
     for (uint32_t id = 0; id < tl_tokenizer_n(t) && id < n && shown < SHOWN_ITEMS; id++) {
         if (!tl_tokenizer_is_end(t, (int32_t)id)) continue;
         label(b, shown++ ? "" : "end tokens");
@@ -188,10 +179,12 @@ static void page_end_tokens(tl_buf *b, const tl_gguf *g, const tl_slice *tokens,
     tl_tokenizer_free(t);
 }
 
-static void page_tokenizer(tl_buf *b, const tl_gguf *g) {
+static void page_tokenizer(tl_buf *b, const tl_gguf *g, int has_chat_template) {
     uint64_t n = 0;
-    tl_slice *tokens = tl_gguf_strings(g, "tokenizer.ggml.tokens", &n, NULL), pre = text_key(g, "tokenizer.ggml.pre");
+    tl_error err = {0};
+    tl_slice *tokens = tl_gguf_strings(g, "tokenizer.ggml.tokens", &n, &err), pre = text_key(g, "tokenizer.ggml.pre");
     int any = 0;
+    if (err.code == TL_E_MEMORY) b->failed = 1;
     line_text(b, "tokenizer", text_key(g, "tokenizer.ggml.model"));
     if (pre.p) line_text(b, "pre-tokenizer", pre);
     for (int i = 0; i < N_SPECIALS; i++) {
@@ -204,6 +197,7 @@ static void page_tokenizer(tl_buf *b, const tl_gguf *g) {
         tl_buf_str(b, "\n");
     }
     if (tokens) page_end_tokens(b, g, tokens, n);
+    line_text(b, "chat template", has_chat_template ? (tl_slice){"yes", 3} : (tl_slice){"no", 2});
     tl_free(tokens);
 }
 
@@ -240,6 +234,12 @@ static void page_model(tl_buf *b, const tl_facts *f) {
     char text[64], number[32];
     line_text(b, "architecture", f->arch);
     line_text(b, "name", f->name);
+    label(b, "license");
+    if (f->license.n) add_text(b, f->license);
+    else tl_buf_str(b, "not given");
+    tl_buf_str(b, "\n");
+    label(b, "quantization");
+    tl_buf_fmt(b, "%s%s\n", f->quantization_named || !*f->quantization ? "" : "mostly ", *f->quantization ? f->quantization : "none");
     snprintf(text, sizeof text, " (%s)", count_text(number, f->parameters));
     line_count(b, "parameters", f->parameters, f->parameters >= 1000 ? text : "");
     label(b, "bits per weight");
@@ -260,7 +260,21 @@ static void page_model(tl_buf *b, const tl_facts *f) {
     if (f->tied) line_text(b, "output matrix", (tl_slice){"the token embedding", 19});
 }
 
-static void page_memory(tl_buf *b, const tl_facts *f) {
+/* 1 yes, 0 no, -1: unknown. bytes: of memory; left: what this process may still use, 0: unknown. */
+static int fits(int64_t bytes, int64_t left) { return bytes < 0 || left <= 0 ? -1 : bytes <= left; }
+
+static void page_fits(tl_buf *b, const tl_facts *f, int64_t left) {
+    char text[32];
+    int whole = fits(f->memory_bytes, left);
+    label(b, "fits into memory");
+    if (whole < 0) tl_buf_str(b, "unknown\n");
+    else tl_buf_fmt(b, "%s: %s available to this process\n", whole ? "yes" : "no", bytes_text(text, left));
+    if (whole || fits(f->memory_bytes - f->tensor_bytes, left) != 1) return;
+    label(b, "");
+    tl_buf_fmt(b, "(with --no-pack, %s beside the file)\n", bytes_text(text, f->memory_bytes - f->tensor_bytes));
+}
+
+static void page_memory(tl_buf *b, const tl_facts *f, int64_t left) {
     char text[64];
     tl_buf_str(b, "\n");
     line_bytes(b, "read per token", f->bytes_per_token, " of weights");
@@ -274,6 +288,7 @@ static void page_memory(tl_buf *b, const tl_facts *f) {
     line_bytes(b, "  weights", f->tensor_bytes, "");
     line_bytes(b, "  cache (f16)", f->kv_bytes, "");
     line_bytes(b, "  scratch, about", f->scratch_bytes, "");
+    page_fits(b, f, left);
 }
 
 static void page_tensors(tl_buf *b, const tl_gguf *g) {
@@ -292,12 +307,12 @@ static void page_tensors(tl_buf *b, const tl_gguf *g) {
     }
 }
 
-static void page(tl_buf *b, const tl_gguf *g, const tl_facts *f, const inspect_args *a) {
+static void page(tl_buf *b, const tl_gguf *g, const tl_facts *f, int64_t left, const inspect_args *a) {
     page_file(b, g);
     page_model(b, f);
-    page_tokenizer(b, g);
+    page_tokenizer(b, g, f->has_chat_template);
     page_types(b, f);
-    page_memory(b, f);
+    page_memory(b, f, left);
     if (f->n_notes) tl_buf_str(b, "\nnotes\n");
     for (int i = 0; i < f->n_notes; i++) tl_buf_fmt(b, "  %s\n", f->notes[i]);
     if (a->kv) page_metadata(b, g);
@@ -376,7 +391,8 @@ static void json_types(tl_json *j, const tl_facts *f) {
     tl_json_end(j, ']');
 }
 
-static void json(tl_buf *b, const tl_gguf *g, const tl_facts *f, const tl_error *refusal, const inspect_args *a) {
+static void json(tl_buf *b, const tl_gguf *g, const tl_facts *f, int64_t left, const tl_error *refusal, const inspect_args *a) {
+    int whole = fits(f->memory_bytes, left);
     tl_json j = {.out = b};
     tl_json_begin(&j, NULL, '{');
     tl_json_cstr(&j, "file", g->path);
@@ -385,6 +401,9 @@ static void json(tl_buf *b, const tl_gguf *g, const tl_facts *f, const tl_error 
     tl_json_i64(&j, "parts_expected", g->parts_expected);
     json_text(&j, "architecture", f->arch);
     json_text(&j, "name", f->name);
+    json_text(&j, "license", f->license);
+    tl_json_cstr(&j, "quantization", *f->quantization ? f->quantization : NULL);
+    tl_json_bool(&j, "chat_template", f->has_chat_template);
     tl_json_i64(&j, "parameters", f->parameters);
     tl_json_num(&j, "bits_per_weight", f->parameters ? 8 * (double)f->tensor_bytes / (double)f->parameters : NAN);
     tl_json_i64(&j, "file_bytes", g->file_bytes);
@@ -402,6 +421,9 @@ static void json(tl_buf *b, const tl_gguf *g, const tl_facts *f, const tl_error 
     json_known(&j, "kv_bytes_per_position", f->kv_bytes_per_pos[0]);
     tl_json_i64(&j, "context", f->context);
     json_known(&j, "memory_bytes", f->memory_bytes);
+    json_known(&j, "available_bytes", left > 0 ? left : -1);
+    if (whole < 0) tl_json_cstr(&j, "fits", NULL);
+    else tl_json_bool(&j, "fits", whole);
     tl_json_cstr(&j, "refused", refusal->code ? refusal->text : NULL);
     tl_json_begin(&j, "notes", '[');
     for (int i = 0; i < f->n_notes; i++) tl_json_cstr(&j, NULL, f->notes[i]);
@@ -414,7 +436,7 @@ static void json(tl_buf *b, const tl_gguf *g, const tl_facts *f, const tl_error 
     tl_buf_str(b, "\n");
 }
 
-/* Why run would refuse the file, in err, and what it would read per token, in facts. Files that claim to be no whole
+/* Why run would refuse the file, in err, and what a bound model says better, in facts. Files that claim to be no whole
  * model (metadata alone, single parts) are not judged; of a vocabulary without tensors, the settings are. */
 static void judge(struct tl_model *m, tl_facts *facts, const char *path, tl_error *err) {
     const tl_gguf *g = m->gguf;
@@ -422,7 +444,7 @@ static void judge(struct tl_model *m, tl_facts *facts, const char *path, tl_erro
     if (!facts->is_model || g->n_parts < g->parts_expected) return;
     if (g->n_tensors) {
         tl_kernels_init(&m->k, 0);
-        if (tl_check_model(m, 0, path, err) == TL_OK) facts->bytes_per_token = m->bytes_per_token;
+        if (tl_check_model(m, 0, path, err) == TL_OK) tl_facts_of_model(facts, m);
     } else if (arch) {
         tl_faults faults = {0};
         tl_hparams_load(g, arch, &m->hp, &faults, err);
@@ -437,6 +459,7 @@ static int inspect(const tl_cmd *self, int argc, char **argv) {
     const char *path;
     tl_error err = {0}, refusal = {0};
     tl_facts facts;
+    tl_system system;
     tl_buf out = {0};
     int code = tl_cmd_parse(self, &a, argc, argv, &path, 1, 1);
     if (code >= 0) return code;
@@ -450,10 +473,12 @@ static int inspect(const tl_cmd *self, int argc, char **argv) {
     if (g->n_parts < g->parts_expected) tl_status("1 part of %d: the others are missing", g->parts_expected);
     tl_facts_gather(&facts, g, a.ctx);
     judge(m, &facts, path, &refusal);
-    if (a.json) json(&out, g, &facts, &refusal, &a);
-    else page(&out, g, &facts, &a);
-    if (out.failed) tl_fail(&err, TL_E_MEMORY, "out of memory for the text to print");
-    else fwrite(out.p, 1, out.n, stdout);
+    tl_system_read("/", &system);
+    if (refusal.code == TL_E_MEMORY) err = refusal;   /* nothing is known of the file */
+    else if (a.json) json(&out, g, &facts, system.mem_available, &refusal, &a);
+    else page(&out, g, &facts, system.mem_available, &a);
+    if (out.failed) tl_fail(&err, TL_E_MEMORY, "%s: out of memory for the page", path);
+    if (!err.code) fwrite(out.p, 1, out.n, stdout);
     tl_buf_free(&out);
     tl_model_free(m);
     if (err.code) return tl_cmd_fail(&err);

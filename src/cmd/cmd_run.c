@@ -169,8 +169,9 @@ static double gb_per_second(const run *r, const tl_generator_stats *g) {
 
 static void print_model(const run *r) {
     tl_model_info i = tl_model_get_info(r->m);
-    tl_status("model %s (%s), %.4g M parameters, %.4g MB | cpu %s, %d thread%s | context %d", i.name[0] ? i.name : "?",
-              i.arch, (double)i.n_params * 1e-6, (double)i.file_bytes * 1e-6, i.cpu, tl_session_threads(r->s),
+    char size[32];
+    tl_status("model %s (%s), %.4g M parameters, %s | cpu %s, %d thread%s | context %d", i.name[0] ? i.name : "?",
+              i.arch, (double)i.n_params * 1e-6, tl_bytes_text(size, (double)i.file_bytes), i.cpu, tl_session_threads(r->s),
               tl_session_threads(r->s) == 1 ? "" : "s", tl_session_ctx(r->s));
 }
 

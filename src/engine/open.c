@@ -2,6 +2,7 @@
  * The model part of tinyllm.h: opening, facts, tokens. */
 #include "engine/session.h"
 #include "sample/sample.h"
+#include "model/facts.h"
 
 #include <string.h>
 
@@ -86,14 +87,12 @@ void tl_model_free(tl_model *m) {
 tl_model_info tl_model_get_info(const tl_model *m) {
     if (!m) return (tl_model_info){.arch = "", .name = "", .cpu = ""};
     const tl_hparams *hp = &m->hp;
-    int64_t kv_row = 0;
-    for (int i = 0; i < m->n_blocks; i++) kv_row += (int64_t)tl_block_kv_bytes(m, &m->blocks[i], &m->k.kv[TL_KV_TYPE_F16]);
     return (tl_model_info){
         .arch = m->arch_name, .name = m->name, .cpu = m->k.level,
         .n_layers = hp->n_layers, .n_embd = hp->n_embd, .n_heads = hp->n_heads, .n_kv_heads = hp->n_kv_heads,
         .n_vocab = m->arch ? hp->n_vocab : (int)tl_tokenizer_n(m->tok), .n_ctx_train = hp->n_ctx_train,
         .n_params = m->n_params, .file_bytes = m->gguf->file_bytes, .bytes_per_token = m->bytes_per_token,
-        .kv_bytes_per_pos = kv_row, .load_seconds = m->load_seconds,
+        .kv_bytes_per_pos = tl_model_kv_bytes(m, &m->k.kv[TL_KV_TYPE_F16]), .load_seconds = m->load_seconds,
     };
 }
 

@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: MIT
  * The session part of tinyllm.h: memory, batches cut into slices, positions. */
 #include "engine/session.h"
+#include "model/facts.h"
 
 #include <string.h>
-
-#define DEFAULT_CTX 4096
-#define DEFAULT_BATCH 512
 
 #define KV(NAME, name, elems, bytes) \
     _Static_assert((int)TL_KV_TYPE_##NAME == (int)TL_KV_##NAME, "TL_KV_TYPE_" #NAME " of tinyllm.h is not its place in kv.def");
@@ -99,9 +97,9 @@ static int init(struct tl_session *s, const tl_model *m, const tl_session_option
     s->m = m;
     s->run.m = m;
     s->run.kv = &s->kv;
-    int n_seq = o->n_seq ? o->n_seq : 1, n_ctx = o->n_ctx, n_batch = o->n_batch ? o->n_batch : DEFAULT_BATCH;
+    int n_seq = o->n_seq ? o->n_seq : 1, n_ctx = o->n_ctx, n_batch = o->n_batch ? o->n_batch : TL_DEFAULT_BATCH;
     int64_t train = m->hp.n_ctx_train;
-    if (!n_ctx) n_ctx = train > 0 && train < DEFAULT_CTX ? (int)train : DEFAULT_CTX;
+    if (!n_ctx) n_ctx = train > 0 && train < TL_DEFAULT_CTX ? (int)train : TL_DEFAULT_CTX;
     if (!o->n_ctx && m->hp.n_positions && n_ctx > m->hp.n_positions) n_ctx = m->hp.n_positions;
     if (n_ctx < 1 || n_ctx > 1 << 24) return tl_fail(err, TL_E_ARGUMENT, range, "n_ctx", n_ctx, 1 << 24);
     if (m->hp.n_positions && n_ctx > m->hp.n_positions)

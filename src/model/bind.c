@@ -59,7 +59,8 @@ static const float *values_of(binder *b, const tl_gguf_tensor *t, const char *na
     float *v = m->values + m->values_n;
     void *raw = m->values_cap - m->values_n < all ? NULL : tl_alloc_n(t->bytes, 1, name, NULL);
     if (!raw || tl_gguf_copy(m->gguf, t->data, t->bytes, raw)) {
-        tl_fault(b->f, raw ? "tensor %s cannot be read: the file was cut" : "there is no memory for tensor %s", name);
+        if (raw) tl_fault(b->f, "tensor %s cannot be read: the file was cut", name);
+        else b->f->no_memory = 1;
         tl_free(raw);
         return NULL;
     }
@@ -223,8 +224,8 @@ int tl_bind(struct tl_model *m, int exact, tl_faults *f, tl_error *err) {
         tl_model_tensors(m, &(tl_visitor){bind_tensor, &b});
         bind_rope(&b);
         check_norms(&b);
-        if (!f->n) refuse_unused(&b);
-        if (!f->n) complete(m), count(m);
+        if (!f->n && !f->no_memory) refuse_unused(&b);
+        if (!f->n && !f->no_memory) complete(m), count(m);
     } else rc = TL_E_MEMORY;
     tl_free(b.used);
     return rc;

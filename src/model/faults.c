@@ -29,7 +29,8 @@ void tl_unsupported(tl_faults *f, const char *fmt, ...) {
 
 int tl_faults_end(tl_faults *f, const char *path, tl_error *err) {
     int n = f->n, rc = TL_OK;
-    if (n) {
+    if (f->no_memory || f->text.failed) rc = tl_fail(err, TL_E_MEMORY, "%s: out of memory while checking the file", path);
+    else if (n) {
         const int room = 380; /* of the error's text; a long list is cut, its length told */
         int len = (int)f->text.n, cut = len > room;
         int code = n == f->n_unsupported ? TL_E_UNSUPPORTED : TL_E_FORMAT;
@@ -37,6 +38,6 @@ int tl_faults_end(tl_faults *f, const char *path, tl_error *err) {
                      f->text.p ? f->text.p : "", cut ? " ..." : "");
     }
     tl_buf_free(&f->text);
-    f->n = f->n_unsupported = 0;
+    f->n = f->n_unsupported = f->no_memory = 0;
     return rc;
 }

@@ -22,7 +22,7 @@ static const char style[] =
     "</style>\n";
 static const char *const series_class[2] = {"s0", "s1"};
 
-typedef struct box { double x0, y0, x1, y1; } box;
+typedef struct box { float x0, y0, x1, y1; } box;   /* few bytes: many lie on the stack */
 typedef struct chart {
     const tl_plot *p;
     tl_buf *out;

@@ -243,7 +243,8 @@ void tl_table_as_csv(const tl_table *t, tl_buf *out) {
             if (r < 0) put_csv(out, t->cols[c].key);
             else if (row[c].text) put_csv(out, row[c].text);
             else if (isfinite(row[c].num)) {
-                format(buf, sizeof buf, "%.*g", 10, row[c].num);
+                if (kind_of(t, c) == TL_COL_MIB) format(buf, sizeof buf, "%.*f", 0, row[c].num);
+                else format(buf, sizeof buf, "%.*g", 10, row[c].num);
                 tl_buf_str(out, buf);
             }
         }
@@ -260,6 +261,7 @@ void tl_table_as_json(const tl_table *t, tl_json *j, const char *key) {
             const char *name = t->cols[c].key;
             if (!name) continue;
             if (row[c].text) tl_json_cstr(j, name, row[c].text);
+            else if (kind_of(t, c) == TL_COL_MIB && isfinite(row[c].num)) tl_json_i64(j, name, (int64_t)row[c].num);
             else tl_json_num(j, name, row[c].num);
         }
         tl_json_end(j, '}');

@@ -104,7 +104,7 @@ for arch in qwen2 qwen2moe qwen3 gemma gemma2 gemma3 olmo2 granite smollm3 phi2 
     check "shape_$arch" exits 0
 done
 run bench --shape layers=1024,dim=131072,ff=1048576,heads=1024 --type f32 --no-limits --csv -t 1 -p 0 -n 1 -r 1
-check shape_too_large eval 'exits 1 && one_line && err_has "building it needs 3" && err_has " GiB of memory, this process may use "'
+check shape_too_large eval 'exits 1 && one_line && err_has "building it needs 3" && err_has " PiB of memory, this process may use "'
 
 run bench "$m" --json --csv
 check two_forms refused 2 "--json, --csv and --md"

@@ -52,6 +52,39 @@ ${RUNNER:-} "$mkmodel" "$f" --type q4_k
 run inspect "$f"
 check quantized eval 'page_line "bits per weight" 4.5 && grep -q "^q4_k  *16 " "$tmp/out"'
 
+check chat_template_no page_line "chat template" no
+check license_not_given page_line license "not given"
+check quantization_by_type page_line quantization "mostly q4_k"
+check fits eval 'page_line "fits into memory" "yes: [0-9.]* [KMG]iB available" || page_line "fits into memory" unknown'
+run inspect "$f" -c 1073741824
+check fits_not eval 'page_line "fits into memory" "no: [0-9.]* [KMG]iB available" || page_line "fits into memory" unknown'
+facts_of() { # LICENSE FILE_TYPE TEMPLATE: a file with one q4_1 tensor
+    { header 3 1 4; arch; key_str general.license "$1"; key_u32 general.file_type "$2"; key_str tokenizer.chat_template "$3"
+      tensor t 3 0 32; } >"$f"
+    data "$f" 20
+    run inspect "$f" $4
+}
+facts_of mit 3 "{{ x }}"
+check facts eval 'page_line license mit && page_line quantization Q4_1 && page_line "chat template" yes'
+facts_of mit 3 "{{ x }}" --json
+check facts_json out_has '"license": "mit", "quantization": "Q4_1", "chat_template": true'
+facts_of mit 15 ""
+check facts_wrong eval 'page_line quantization "mostly q4_1" && page_line "chat template" no && out_has "general.file_type says Q4_K_M, but no"'
+
+# Where memory is short there is an error or the whole page, never a page with other facts.
+${RUNNER:-} "$mkmodel" "$f" --embd 32 --heads 2 --ff 64 --layers 2 --vocab 20000
+facts_without_memory() {
+    "$TINYLLM" inspect "$f" 2>/dev/null | grep -v "^fits into" >"$tmp/whole"
+    kb=6000
+    while [ $kb -le 20000 ]; do
+        (ulimit -v $kb && exec "$TINYLLM" inspect "$f") 2>"$tmp/err" | grep -v "^fits into" >"$tmp/out"
+        [ ! -s "$tmp/out" ] || cmp -s "$tmp/out" "$tmp/whole" || return 1
+        kb=$((kb + 200))
+    done
+}
+check short_of_memory facts_without_memory
+${RUNNER:-} "$mkmodel" "$f" --type q4_k
+
 # What run would refuse is told, and what it reads per token is the same number.
 per_token_is_runs() { # MODEL
     run run "$1" -p "1" -n 3 --ignore-eos -q --json

@@ -64,7 +64,7 @@ static const tl_col subject_cols[] = {
 
 static void subject(tl_table *t, const char *model, int threads, const char *test, double rate, const char *mark) {
     tl_table_str(t, model);
-    tl_table_num(t, 1572864);
+    tl_table_num(t, 16106127361);   /* 15 GiB and a byte */
     tl_table_num(t, threads);
     tl_table_str(t, test);
     tl_table_num(t, rate);
@@ -79,27 +79,27 @@ static void constants_stand_above(void) {
     subject(&t, "tiny", 1, "pp8", 10, "");
     subject(&t, "tiny", 2, "pp8", 20, "*");
     tl_table_as_text(&t, 80, &text);
-    CHECKF(!strcmp(text.p, "model tiny, size 1.5 MiB\n\n"
+    CHECKF(!strcmp(text.p, "model tiny, size 15360.0 MiB\n\n"
                            "threads  test  tok/s\n"
                            "      1  pp8      10\n"
                            "      2  pp8      20  *\n"), "%s", text.p);
     tl_table_as_text(&t, 16, &narrow);
-    CHECKF(!strcmp(narrow.p, "model tiny, size\n1.5 MiB\n\n"
+    CHECKF(!strcmp(narrow.p, "model tiny, size\n15360.0 MiB\n\n"
                              "  test  tok/s\n"
                              "threads 1\n"
                              "  pp8      10\n"
                              "threads 2\n"
                              "  pp8      20  *\n"), "%s", narrow.p);
     tl_table_as_markdown(&t, &md);
-    CHECKF(!strcmp(md.p, "model tiny, size 1.5 MiB\n\n"
+    CHECKF(!strcmp(md.p, "model tiny, size 15360.0 MiB\n\n"
                          "| threads | test | tok/s |  |\n"
                          "|---:|---|---:|---|\n"
                          "| 1 | pp8 | 10 |  |\n"
                          "| 2 | pp8 | 20 | * |\n"), "%s", md.p);
     tl_table_as_csv(&t, &csv);   /* programs get all of it, in bytes */
     CHECKF(!strcmp(csv.p, "model,bytes,threads,test,rate,power\n"
-                          "tiny,1572864,1,pp8,10,\n"
-                          "tiny,1572864,2,pp8,20,\n"), "%s", csv.p);
+                          "tiny,16106127361,1,pp8,10,\n"
+                          "tiny,16106127361,2,pp8,20,\n"), "%s", csv.p);
     tl_table_free(&t);
     tl_buf_free(&text);
     tl_buf_free(&narrow);

@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * inspect_facts.c: the arithmetic behind `tinyllm inspect`. It needs no support for the model's architecture: keys that
- * all architectures name alike are enough. Products are checked; what cannot be known stays -1. */
+ * facts.c: see facts.h. Keys that all architectures name alike are enough for most. Products are checked; what cannot be
+ * known stays -1. */
 #include <stdarg.h>
 #include <string.h>
-#include "cmd/inspect_facts.h"
+#include "model/facts.h"
 
-#define DEFAULT_CONTEXT 4096
-#define BATCH_ROWS 512                /* rows a session computes at once by default */
 #define MAX_PLAUSIBLE (INT64_C(1) << 40)
 
 TL_PRINTF(2, 3)
@@ -136,7 +134,7 @@ static void gather_tensors(tl_facts *f, const tl_gguf *g) {
 static int64_t scratch(const tl_facts *f) {
     int64_t heads = plus(times(f->heads, f->key_len), times(f->kv_heads, plus(f->key_len, f->value_len)));
     int64_t row = plus(plus(times(f->embd, 4), times(f->ff, 2)), heads);
-    return times(plus(times(row, BATCH_ROWS), f->vocab), 4);
+    return times(plus(times(row, TL_DEFAULT_BATCH), f->vocab), 4);
 }
 
 /* Bytes of a head in a cache of a type. */
@@ -145,18 +143,70 @@ static int64_t held(int64_t values, int kv) {
     return values < 0 ? -1 : times(tl_kv_head_dim(t->elems, values) / t->elems, t->bytes);
 }
 
+/* Numbers of general.file_type, as files in use have them, and the type most of such a file's matrices have. */
+static const struct { int number, type; const char *name; } file_types[] = {
+    {0, TL_TYPE_F32, "F32"},         {1, TL_TYPE_F16, "F16"},         {2, TL_TYPE_Q4_0, "Q4_0"},
+    {3, TL_TYPE_Q4_1, "Q4_1"},       {7, TL_TYPE_Q8_0, "Q8_0"},       {8, TL_TYPE_Q5_0, "Q5_0"},
+    {9, TL_TYPE_Q5_1, "Q5_1"},       {10, TL_TYPE_Q2_K, "Q2_K"},      {11, TL_TYPE_Q3_K, "Q3_K_S"},
+    {12, TL_TYPE_Q3_K, "Q3_K_M"},    {13, TL_TYPE_Q3_K, "Q3_K_L"},    {14, TL_TYPE_Q4_K, "Q4_K_S"},
+    {15, TL_TYPE_Q4_K, "Q4_K_M"},    {16, TL_TYPE_Q5_K, "Q5_K_S"},    {17, TL_TYPE_Q5_K, "Q5_K_M"},
+    {18, TL_TYPE_Q6_K, "Q6_K"},      {21, TL_TYPE_Q2_K, "Q2_K_S"},    {25, TL_TYPE_IQ4_NL, "IQ4_NL"},
+    {30, TL_TYPE_IQ4_XS, "IQ4_XS"},  {32, TL_TYPE_BF16, "BF16"},      {36, TL_TYPE_TQ1_0, "TQ1_0"},
+    {37, TL_TYPE_TQ2_0, "TQ2_0"},    {38, TL_TYPE_MXFP4, "MXFP4"},
+};
+
+/* The name in the file counts only where some tensor has its type: files that were made again keep old numbers. */
+static void gather_quantization(tl_facts *f, const tl_gguf *g) {
+    int64_t number = -1, most = 0;
+    for (int i = 0; i < TL_N_TYPES; i++) {
+        if (f->type_bytes[i] <= most) continue;
+        most = f->type_bytes[i];
+        snprintf(f->quantization, sizeof f->quantization, "%s", tl_type_info_get((uint32_t)i)->name);
+    }
+    if (!most || tl_gguf_i64(g, "general.file_type", 0, UINT32_MAX, &number, NULL) != 1) return;
+    for (size_t i = 0; i < sizeof file_types / sizeof *file_types; i++) {
+        if (number != file_types[i].number) continue;
+        if (!f->type_tensors[file_types[i].type]) {
+            note(f, "general.file_type says %s, but no tensor has that type", file_types[i].name);
+            return;
+        }
+        snprintf(f->quantization, sizeof f->quantization, "%s", file_types[i].name);
+        f->quantization_named = 1;
+    }
+}
+
+static void add_memory(tl_facts *f) {
+    f->kv_bytes = times(f->kv_bytes_per_pos[0], f->context);
+    f->memory_bytes = f->tensor_bytes ? plus(plus(f->tensor_bytes, f->kv_bytes), f->scratch_bytes) : -1;
+}
+
+int64_t tl_model_kv_bytes(const struct tl_model *m, const tl_kv_ops *kv) {
+    int64_t n = 0;
+    for (int i = 0; i < m->n_blocks; i++) n += (int64_t)tl_block_kv_bytes(m, &m->blocks[i], kv);
+    return n;
+}
+
+void tl_facts_of_model(tl_facts *f, const struct tl_model *m) {
+    f->bytes_per_token = m->bytes_per_token;
+    for (int i = 0; i < TL_N_KV; i++) f->kv_bytes_per_pos[i] = tl_model_kv_bytes(m, &m->k.kv[i]);
+    add_memory(f);
+}
+
 void tl_facts_gather(tl_facts *f, const tl_gguf *g, int64_t context) {
+    tl_slice template = {0};
     *f = (tl_facts){0};
     tl_gguf_str(g, "general.architecture", &f->arch, NULL);
     tl_gguf_str(g, "general.name", &f->name, NULL);
+    tl_gguf_str(g, "general.license", &f->license, NULL);
+    f->has_chat_template = tl_gguf_str(g, "tokenizer.chat_template", &template, NULL) == 1 && template.n > 0;
     gather_counts(f, g);
     gather_tensors(f, g);
+    gather_quantization(f, g);
     for (int i = 0; i < TL_N_KV; i++) f->kv_bytes_per_pos[i] = times(f->kv_heads_all, plus(held(f->key_len, i), held(f->value_len, i)));
-    f->context = f->trained_ctx > 0 && f->trained_ctx < DEFAULT_CONTEXT ? f->trained_ctx : DEFAULT_CONTEXT;
+    f->context = f->trained_ctx > 0 && f->trained_ctx < TL_DEFAULT_CTX ? f->trained_ctx : TL_DEFAULT_CTX;
     if (context > 0) f->context = context;
-    f->kv_bytes = times(f->kv_bytes_per_pos[0], f->context);
     f->scratch_bytes = scratch(f);
-    f->memory_bytes = g->n_tensors ? plus(plus(f->tensor_bytes, f->kv_bytes), f->scratch_bytes) : -1;
+    add_memory(f);
     if (context > 0 && f->trained_ctx > 0 && context > f->trained_ctx)
         note(f, "a context of %lld is more than the model was trained for", (long long)context);
 }
