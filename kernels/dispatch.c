@@ -12,6 +12,7 @@
 static void fill_scalar(tl_kernels *k) {
     k->level = "scalar";
     tl_scalar_fill_vec(k);
+    tl_scalar_fill_ffn(k);
     tl_scalar_fill_kv(k);
     tl_scalar_fill_gemm(k);
     tl_scalar_fill_peak(k);

@@ -193,6 +193,20 @@ static inline size_t tl_kv_page_bytes(const tl_kv_ops *ops, int hd) {
     return (size_t)(hd / ops->elems) * (size_t)ops->bytes * TL_KV_PAGE;
 }
 
+/* ---- activation functions of feed-forwards (ffn.def) --------------------------------------------------------------- */
+
+enum {
+#define FFN(NAME, name, gated, vector) TL_FFN_##NAME,
+#include "ffn.def"
+#undef FFN
+    TL_N_FFN
+};
+typedef struct tl_ffn_type {
+    const char *name;
+    int gated;               /* act(gate x) * (up x) or the like; otherwise act(up x) */
+} tl_ffn_type;
+extern const tl_ffn_type tl_ffn_types[TL_N_FFN];
+
 /* ---- measuring the machine ---------------------------------------------------------------------------------------- */
 
 /* Loops that show what a core can do at most; no model uses them (docs/PERF.md). */
@@ -222,12 +236,8 @@ typedef struct tl_kernels {
     void (*layer_norm)(float *y, const float *x, const float *w, const float *b, int n, float eps);
     void (*add)(float *y, const float *x, int n);                /* y += x */
     void (*scale)(float *y, float a, int n);                     /* y *= a */
-    void (*silu_mul)(float *y, const float *u, int n);           /* y = y * sigmoid(y) * u */
-    void (*gelu_mul)(float *y, const float *u, int n);           /* y = gelu(y) * u, tanh form, float32 throughout */
-    /* y = z * sigmoid(1.702 z) * (v + 1), z = min(y, 7), v = u within +-7 (gpt-oss) */
-    void (*swiglu_oai)(float *y, const float *u, int n);
-    void (*gelu)(float *y, int n);                               /* y = gelu(y), the same form */
-    void (*gelu_erf)(float *y, int n);                           /* y = y / 2 * (1 + erf(y / sqrt(2))) */
+    /* In place, of two products y and u or of y alone, u being NULL (ffn.def). NaN in either reaches its result. */
+    void (*ffn[TL_N_FFN])(float *y, const float *u, int n);
     /* Rotates the first n_rot values of x in place; cs [n_rot] = cos, sin of pair 0, cos, sin of pair 1, ... */
     void (*rope)(float *x, const float *cs, int n_rot, int kind);
     /* log(sum(exp(x))), NaN if any is NaN or all are -inf. Error below 1e-5 absolute for n <= 2^20. */

@@ -8,7 +8,7 @@
 bad=0
 complain() { echo "layers: $*"; bad=1; }
 
-# What a module may include besides itself and tinyllm.h. "kernels" stands for kernels.h and kv.def alone.
+# What a module may include besides itself and tinyllm.h. "kernels" stands for kernels.h, kv.def and ffn.def alone.
 allowed() {
     case $1 in
         base) echo "" ;;
@@ -35,7 +35,7 @@ for dir in src/*/; do
         file=${line%%:*} inc=${line#*:}
         case $inc in
             tinyllm.h) continue ;;
-            kernels.h | kv.def) need=kernels ;;
+            kernels.h | kv.def | ffn.def) need=kernels ;;
             */*) need=${inc%%/*} ;;
             *) [ -f "$(dirname "$file")/$inc" ] && continue; need=$inc ;;
         esac

@@ -7,6 +7,7 @@
 
 void tl_scalar_fill_gemm(tl_kernels *k);
 void tl_scalar_fill_vec(tl_kernels *k);
+void tl_scalar_fill_ffn(tl_kernels *k);
 void tl_scalar_fill_kv(tl_kernels *k);
 void tl_scalar_fill_peak(tl_kernels *k);
 

@@ -71,36 +71,6 @@ static void scale_scalar(float *y, float a, int n) {
     for (int i = 0; i < n; i++) y[i] *= a;
 }
 
-static void silu_mul_scalar(float *y, const float *u, int n) {
-    for (int i = 0; i < n; i++) y[i] = y[i] / (1 + expf(-y[i])) * u[i];
-}
-
-/* 0.5 y (1 + tanh z) = y / (1 + exp(-2z)), z = sqrt(2/pi) (y + 0.044715 y^3): the second form does not cancel. */
-static float gelu_of(float y) {
-    const float z2 = 1.5957691216f * y * (1 + 0.044715f * y * y);
-    return y / (1 + expf(-z2));
-}
-
-static void gelu_mul_scalar(float *y, const float *u, int n) {
-    for (int i = 0; i < n; i++) y[i] = gelu_of(y[i]) * u[i];
-}
-
-static void clamped_mul_scalar(float *y, const float *u, int n) {
-    for (int i = 0; i < n; i++) {
-        const float z = y[i] > 7 ? 7 : y[i], v = u[i] > 7 ? 7 : u[i] < -7 ? -7 : u[i];
-        y[i] = z / (1 + expf(-1.702f * z)) * (v + 1);
-    }
-}
-
-static void gelu_scalar(float *y, int n) {
-    for (int i = 0; i < n; i++) y[i] = gelu_of(y[i]);
-}
-
-/* 1 + erf(a) = erfc(-a), which does not cancel. */
-static void gelu_erf_scalar(float *y, int n) {
-    for (int i = 0; i < n; i++) y[i] = 0.5f * y[i] * erfcf(y[i] * -0.707106781f);
-}
-
 static void rope_scalar(float *x, const float *cs, int n_rot, int kind) {
     const int step = kind == TL_ROPE_NEOX ? 1 : 2, far = kind == TL_ROPE_NEOX ? n_rot / 2 : 1;
     for (int i = 0; i < n_rot / 2; i++, x += step) {
@@ -143,11 +113,6 @@ void tl_scalar_fill_vec(tl_kernels *k) {
     k->layer_norm = layer_norm_scalar;
     k->add = add_scalar;
     k->scale = scale_scalar;
-    k->silu_mul = silu_mul_scalar;
-    k->gelu_mul = gelu_mul_scalar;
-    k->swiglu_oai = clamped_mul_scalar;
-    k->gelu = gelu_scalar;
-    k->gelu_erf = gelu_erf_scalar;
     k->rope = rope_scalar;
     k->log_sum_exp = log_sum_exp_scalar;
     k->attn_finish = attn_finish_scalar;

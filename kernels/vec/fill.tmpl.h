@@ -4,6 +4,7 @@
 #include "vec/math.tmpl.h"
 #include "vec/exact.tmpl.h"
 #include "vec/vec.tmpl.h"
+#include "vec/ffn.tmpl.h"
 #include "vec/attn_q.tmpl.h"
 #include "vec/attn.tmpl.h"
 #include "vec/kv.tmpl.h"
@@ -27,15 +28,15 @@ void FILL(LEVEL)(tl_kernels *k) {
     k->layer_norm = FN(layer_norm);
     k->add = FN(add);
     k->scale = FN(scale);
-    k->silu_mul = FN(silu_mul);
-    k->gelu_mul = FN(gelu_mul);
-    k->swiglu_oai = FN(swiglu_oai);
-    k->gelu = FN(gelu);
-    k->gelu_erf = FN(gelu_erf);
     k->rope = FN(rope);
     k->log_sum_exp = FN(log_sum_exp);
     k->attn_finish = FN(attn_finish);
     k->attn_merge = FN(attn_merge);
+#define FFN_0(NAME, name)
+#define FFN_1(NAME, name) k->ffn[TL_FFN_##NAME] = FN(name);
+#define FFN(NAME, name, gated, vector) FFN_##vector(NAME, name)
+#include "ffn.def"
+#undef FFN
     /* Cache types with vector forms; the others keep the plain ones (kernels/kv). */
 #define KV(NAME, name, query) \
     k->kv[TL_KV_##NAME].put_q = FN(put_q_##query), k->kv[TL_KV_##NAME].put_k = FN(put_k_##name); \

@@ -92,16 +92,13 @@ typedef struct tl_product {
 } tl_product;
 void tl_matmul(tl_worker *t, const tl_acts *x, const tl_product *p, int n_products);
 
-/* y[t][r] = act(gate x_t + bias)[r] * (up x_t + bias)[r]; gate and up have equal rows. Without gate: plain(up x_t + bias).
+/* y[t][r] = act((gate x_t + bias)[r], (up x_t + bias)[r]); gate and up have equal rows. Without gate: act((up x_t + bias)[r]).
  * Of several, each with activations of its own (the experts of a layer), all rows are split as one range. */
-typedef void tl_gate_fn(float *y, const float *u, int n);
-typedef void tl_plain_fn(float *y, int n);
 typedef struct tl_gated {
     tl_acts x;
     const tl_weight *gate, *up;         /* gate NULL: none */
     const float *gate_bias, *up_bias;   /* [rows] or NULL */
-    tl_gate_fn *act;
-    tl_plain_fn *plain;
+    void (*act)(float *y, const float *u, int n);   /* one of tl_kernels.ffn */
     float *y;                           /* [x.n][stride] */
     size_t stride;
 } tl_gated;

@@ -96,7 +96,7 @@ static void run_gated(tl_worker *t, const tl_gated *g, int r0, int r1) {
     float *y = g->y + r0;
     if (!g->gate) {
         run_rows(t, &g->x, g->up, g->up_bias, r0, r1, y, g->stride, 0);
-        for (int i = 0; i < g->x.n; i++) g->plain(y + (size_t)i * g->stride, r1 - r0);
+        for (int i = 0; i < g->x.n; i++) g->act(y + (size_t)i * g->stride, NULL, r1 - r0);
         return;
     }
     run_rows(t, &g->x, g->gate, g->gate_bias, r0, r1, y, g->stride, 0);

@@ -160,12 +160,3 @@ void tl_block_add(tl_run *r, tl_worker *t, const tl_block *b, tl_op op, const tl
     tl_mark(r, t, op);
     if (normed) tl_block_join(r, t, b);
 }
-
-/* ---- activation functions ----------------------------------------------------------------------------------------- */
-
-tl_gate_fn *tl_gate_act(const struct tl_model *m) {
-    int ffn = m->arch->ffn;
-    return ffn == TL_FFN_SWIGLU_OAI ? m->k.swiglu_oai : ffn == TL_FFN_GELU_GATE ? m->k.gelu_mul : m->k.silu_mul;
-}
-
-tl_plain_fn *tl_plain_act(const struct tl_model *m) { return m->arch->ffn == TL_FFN_GELU_ERF ? m->k.gelu_erf : m->k.gelu; }

@@ -68,9 +68,6 @@ typedef struct tl_hparams {
 enum { TL_KEY_RESIDUAL_SCALE = 1, TL_KEY_LOGIT_DIVISOR = 2, TL_KEY_PARALLEL = 4, TL_KEY_EXPERTS = 8 };
 /* RMS norm on q and k before rope, one weight for each value of a head, or of all heads, normed as one vector. */
 enum { TL_QK_NORM_HEAD = 1, TL_QK_NORM_ROW };
-/* Feed-forward: act(gate x) * (up x), or act(up x) alone. GELU is the tanh form, GELU_ERF the exact one. */
-enum { TL_FFN_SILU_GATE, TL_FFN_GELU_GATE, TL_FFN_SWIGLU_OAI, TL_FFN_GELU, TL_FFN_GELU_ERF };
-#define TL_FFN_HAS_GATE(ffn) ((ffn) < TL_FFN_GELU)
 /* Biases that are required; others are used where a file has them. */
 enum { TL_BIAS_QKV = 1, TL_BIAS_ALL };
 
@@ -95,7 +92,7 @@ typedef struct tl_arch {
     int post_norms;           /* norms after attention and after the feed-forward, before the residual: required */
     int positions;            /* a table of position embeddings: required */
     int parallel;             /* tl_hparams.parallel, where no key says otherwise */
-    int ffn;                  /* TL_FFN_* */
+    int ffn;                  /* TL_FFN_*: activation function of the feed-forwards */
     int sinks;                /* of attention: required */
     const char *ffn_norm;     /* name of the norm before the feed-forward; NULL: ffn_norm */
     unsigned usual;           /* TL_USUAL_*: how files of this architecture usually are, for those who make some */

@@ -37,10 +37,6 @@ struct tl_model {
     double load_seconds;
 };
 
-/* The activation functions of the model's feed-forwards: gated, and plain. */
-tl_gate_fn *tl_gate_act(const struct tl_model *m);
-tl_plain_fn *tl_plain_act(const struct tl_model *m);
-
 /* Makes m->blocks from hyper-parameters and architecture, without weights. Ends with tl_blocks_free, also after an
  * error. */
 int tl_blocks_build(struct tl_model *m, tl_error *err);

@@ -201,9 +201,10 @@ static void call_put_q8k(void *p) { vec_call *c = p; c->k->put_act[TL_ACT_Q8K](c
 static void call_norm(void *p) { vec_call *c = p; c->k->rms_norm(c->b->y, c->b->x, c->b->x, VEC, 1e-5f); }
 static void call_layer_norm(void *p) { vec_call *c = p; c->k->layer_norm(c->b->y, c->b->x, c->b->x, c->b->x, VEC, 1e-5f); }
 static void call_dot(void *p) { vec_call *c = p; c->b->y[0] = c->k->dot_f32(c->b->x, c->b->x + VEC, VEC); }
-static void call_silu(void *p) { vec_call *c = p; c->k->silu_mul(c->b->y, c->b->x, VEC); }
-static void call_gelu(void *p) { vec_call *c = p; c->k->gelu_mul(c->b->y, c->b->x, VEC); }
-static void call_gelu_erf(void *p) { vec_call *c = p; c->k->gelu_erf(c->b->y, VEC); }
+#define FFN(NAME, name, gated, vector) \
+    static void call_##name(void *p) { vec_call *c = p; c->k->ffn[TL_FFN_##NAME](c->b->y, c->b->x, VEC); }
+#include "ffn.def"
+#undef FFN
 static void call_rope(void *p) { vec_call *c = p; c->k->rope(c->b->y, c->b->x, ROPE, TL_ROPE_NEOX); }
 static void call_sum_exp(void *p) { vec_call *c = p; c->b->y[0] = (float)c->k->log_sum_exp(c->b->x, VEC); }
 
@@ -214,9 +215,9 @@ static const struct { const char *name; void (*call)(void *); size_t slot; int n
     {"rms_norm", call_norm, SLOT(rms_norm), VEC, VEC * 12, 0},
     {"layer_norm", call_layer_norm, SLOT(layer_norm), VEC, VEC * 16, 0},
     {"dot_f32", call_dot, SLOT(dot_f32), VEC, VEC * 8, VEC},
-    {"silu_mul", call_silu, SLOT(silu_mul), VEC, VEC * 12, 0},
-    {"gelu_mul", call_gelu, SLOT(gelu_mul), VEC, VEC * 12, 0},
-    {"gelu_erf", call_gelu_erf, SLOT(gelu_erf), VEC, VEC * 8, 0},
+#define FFN(NAME, name, gated, vector) {#name, call_##name, SLOT(ffn[TL_FFN_##NAME]), VEC, VEC * (gated ? 12 : 8), 0},
+#include "ffn.def"
+#undef FFN
     {"rope", call_rope, SLOT(rope), ROPE, ROPE * 12, 0},
     {"log_sum_exp", call_sum_exp, SLOT(log_sum_exp), VEC, VEC * 4, 0},
 };

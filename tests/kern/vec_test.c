@@ -4,6 +4,7 @@
  * of roundings. All buffers end at an unreadable page. What is promised bit for bit (quantization, KV conversion,
  * independence of neighbours) is compared bit for bit. */
 #include "half.h"
+#include "kern/ffn_form.h"
 #include "kern/kv_form.h"
 #include "levels.h"
 
@@ -92,97 +93,46 @@ static void add_scale(void) {
     }
 }
 
-static double silu_exact(double y) { return y / (1 + exp(-y)); }
-static double gelu_z2(double y) { return 2 * sqrt(2 / 3.14159265358979323846) * (y + 0.044715 * y * y * y); }
-
 /* Relative error: exp of an argument with c roundings errs by c * EPS * |argument|, the rest is a few ulp. Where the
- * exponential overflows or vanishes (beyond +-87) the result may be off by that much of y. */
-static void check_gate(const char *what, void (*fn)(float *, const float *, int), const float *x, int n) {
-    float *y = copy(1, x, n), *u = randoms(2, n, 2);
-    fn(y, u, n);
+ * exponential overflows or vanishes the result may be off by 1e-37 of y. */
+static void check_ffn(int f, const float *x, const float *u, int n) {
+    const ffn_form *form = &ffn_forms[f];
+    const int gated = tl_ffn_types[f].gated;
+    float *y = copy(2, x, n);
+    K.ffn[f](y, gated ? u : NULL, n);
     for (int i = 0; i < n; i++) {
-        const double v = x[i], z = what[0] == 's' ? v : gelu_z2(v);
-        const double want = (what[0] == 's' ? silu_exact(v) : v / (1 + exp(-z))) * u[i];
-        const double bound = (8 + 4 * fmin(fabs(z), 90)) * EPS * fabs(want) + 1e-37 * (fabs(v * u[i]) + 1);
-        CHECKF(fabs(y[i] - want) <= bound, "%s %s(%.9g): %.9g, want %.9g", K.level, what, v, y[i] / u[i], want / u[i]);
+        const double v = x[i], w = gated ? u[i] : 1, want = form->of(v, w);
+        const double bound = (10 + 4 * fmin(fabs(form->exponent(v)), 180)) * EPS * fabs(want) + 1e-37 * (fabs(v * w) + 1);
+        CHECKF(fabs(y[i] - want) <= bound, "%s %s(%.9g, %.9g): %.9g, want %.9g", K.level, tl_ffn_types[f].name, v, w, y[i], want);
     }
 }
 
-static void gates(void) {
-    EACH_LEVEL {
-        for (int j = 0; j < N_SIZES; j++) {
-            const float *x = randoms(0, sizes[j], 8);
-            check_gate("silu", K.silu_mul, x, sizes[j]);
-            check_gate("gelu", K.gelu_mul, x, sizes[j]);
-        }
-        float *x = floats(0, 8192);
-        for (int i = 0; i < 4096; i++) {   /* dense to +-100, and every size from 2^-100 to 2^60 */
-            x[2 * i] = ((float)i - 2048) / 20.48f;
-            x[2 * i + 1] = ldexpf(1 + fabsf(uniform()), i % 160 - 100) * (i & 1 ? -1.0f : 1.0f);
-        }
-        check_gate("silu", K.silu_mul, x, 8192);
-        check_gate("gelu", K.gelu_mul, x, 8192);
-        for (int g = 0; g < 2; g++) for (int n = 1; n < 20; n++) {
-            void (*fn)(float *, const float *, int) = g ? K.gelu_mul : K.silu_mul;
-            float y[20] = {0}, u[20];
-            for (int i = 0; i < 20; i++) u[i] = 1;
-            y[n / 2] = INFINITY, y[n - 1] = NAN;
-            fn(y, u, n);
-            CHECKF(isnan(y[n - 1]), "%s gate %d: NaN lost", K.level, g);
-            if (n > 2) CHECKF(y[n / 2] == INFINITY, "%s gate %d (Inf): %g", K.level, g, y[n / 2]);
-            y[0] = 1, u[0] = NAN;
-            fn(y, u, n);
-            CHECKF(isnan(y[0]), "%s gate %d: NaN of u lost", K.level, g);
-        }
-    }
-}
-
-/* The same bound; erfc of an argument with a relative error e errs by y^2 e. Below -13 it vanishes. */
-static void check_plain(int erf, const float *x, int n) {
-    float *y = copy(1, x, n);
-    (erf ? K.gelu_erf : K.gelu)(y, n);
-    for (int i = 0; i < n; i++) {
-        const double v = x[i], z = erf ? v * v : gelu_z2(v);
-        const double want = erf ? v / 2 * erfc(-v / sqrt(2)) : v / (1 + exp(-z));
-        const double bound = (10 + 4 * fmin(fabs(z), 180)) * EPS * fabs(want) + 1e-37 * (fabs(v) + 1);
-        CHECKF(fabs(y[i] - want) <= bound, "%s gelu erf %d (%.9g): %.9g, want %.9g", K.level, erf, v, y[i], want);
-    }
-    if (n < 3) return;
-    y[0] = 1, y[n / 2] = INFINITY, y[n - 1] = NAN;
-    (erf ? K.gelu_erf : K.gelu)(y, n);
-    CHECKF(isfinite(y[0]) && y[n / 2] == INFINITY && isnan(y[n - 1]), "%s gelu erf %d n %d: %g %g", K.level, erf, n, y[n / 2], y[n - 1]);
-}
-
-static void clamped_gate(void) {
-    EACH_LEVEL for (int j = 0; j < N_SIZES; j++) {
-        const int n = sizes[j];
-        const float *x = randoms(0, n, 12);
+static void check_ffn_faults(int f, int n) {
+    const float *x = randoms(0, n, 12);
+    const double inf = ffn_forms[f].of(INFINITY, 1);
+    for (int what = 0; what < 1 + tl_ffn_types[f].gated; what++) {
         float *u = randoms(1, n, 12), *y = copy(2, x, n);
-        K.swiglu_oai(y, u, n);
-        for (int i = 0; i < n; i++) {
-            const double z = fmin(x[i], 7), v = fmax(-7, fmin(u[i], 7)), want = z / (1 + exp(-(double)1.702f * z)) * (v + 1);
-            CHECKF(fabs(y[i] - want) <= (10 + 8 * fabs(z)) * EPS * fabs(want), "%s n %d: %.9g, want %.9g", K.level, n, y[i], want);
-        }
-        y = copy(2, x, n), y[0] = INFINITY, u[0] = 1;
-        K.swiglu_oai(y, u, n);
-        CHECKF(fabs(y[0] - 14) < 1e-4, "%s: Inf gives %g", K.level, y[0]);
-        for (int what = 0; what < 2; what++) {
-            y = copy(2, x, n), u = randoms(1, n, 12), (what ? y : u)[n - 1] = NAN;
-            K.swiglu_oai(y, u, n);
-            CHECKF(isnan(y[n - 1]), "%s n %d: NaN lost", K.level, n);
-        }
+        y[0] = INFINITY, u[0] = 1, (what ? u : y)[n - 1] = NAN;
+        K.ffn[f](y, tl_ffn_types[f].gated ? u : NULL, n);
+        CHECKF(isnan(y[n - 1]), "%s %s n %d: NaN lost", K.level, tl_ffn_types[f].name, n);
+        if (n > 1) CHECKF(y[0] == inf || fabs(y[0] - inf) < 1e-4, "%s %s n %d: Inf gives %g", K.level, tl_ffn_types[f].name, n, y[0]);
+        for (int i = 1; i < n - 1; i++) CHECKF(isfinite(y[i]), "%s %s n %d: %g beside NaN", K.level, tl_ffn_types[f].name, n, y[i]);
     }
 }
 
-static void plain_gelu(void) {
-    EACH_LEVEL for (int erf = 0; erf < 2; erf++) {
-        for (int j = 0; j < N_SIZES; j++) check_plain(erf, randoms(0, sizes[j], 8), sizes[j]);
-        float *x = floats(0, 8192);
-        for (int i = 0; i < 4096; i++) {
-            x[2 * i] = ((float)i - 2048) / 128;
-            x[2 * i + 1] = ldexpf(1 + fabsf(uniform()), i % 160 - 100) * (i & 1 ? -1.0f : 1.0f);
+static void feed_forwards(void) {
+    EACH_LEVEL for (int f = 0; f < TL_N_FFN; f++) {
+        for (int j = 0; j < N_SIZES; j++) {
+            check_ffn(f, randoms(0, sizes[j], 12), randoms(1, sizes[j], 12), sizes[j]);
+            check_ffn_faults(f, sizes[j]);
         }
-        check_plain(erf, x, 8192);
+        float *x = floats(0, 3 * 4096);   /* dense to +-16 and +-100, and every size from 2^-100 to 2^60 */
+        for (int i = 0; i < 4096; i++) {
+            x[3 * i] = ((float)i - 2048) / 128;
+            x[3 * i + 1] = ((float)i - 2048) / 20.48f;
+            x[3 * i + 2] = ldexpf(1 + fabsf(uniform()), i % 160 - 100) * (i & 1 ? -1.0f : 1.0f);
+        }
+        check_ffn(f, x, randoms(1, 3 * 4096, 2), 3 * 4096);
     }
 }
 
@@ -573,9 +523,7 @@ int main(void) {
     RUN(norm);
     RUN(norm_centred);
     RUN(add_scale);
-    RUN(gates);
-    RUN(clamped_gate);
-    RUN(plain_gelu);
+    RUN(feed_forwards);
     RUN(rotate);
     RUN(log_sum);
     RUN(put);

@@ -5,6 +5,7 @@
 
 #include <math.h>
 #include "engine/session.h"
+#include "kern/ffn_form.h"
 #include "kern/kv_form.h"
 
 enum { LAYERS = 3, D = 32, HD_MAX = 104, VOCAB = 24, N = 6, EXPERTS = 3, USED = 2, FF_EXPERT = 40, FF_SHARED = 24 };
@@ -189,28 +190,16 @@ static void attention(const plain *p, int layer, double x[N][D], double y[N][D])
     }
 }
 
-static double gelu(double x) { return 0.5 * x * (1 + tanh(0.79788456080286535588 * (x + 0.044715 * x * x * x))); }
-
-/* The inner value from the gate's and the other product, or from the only one, u. */
-static double inner(int kind, double g, double u) {
-    switch (kind) {
-    case TL_FFN_SILU_GATE: return g / (1 + exp(-g)) * u;
-    case TL_FFN_GELU_GATE: return gelu(g) * u;
-    case TL_FFN_SWIGLU_OAI: g = fmin(g, 7); return g / (1 + exp(-1.702 * g)) * (fmax(-7, fmin(u, 7)) + 1);
-    case TL_FFN_GELU: return gelu(u);
-    default: return 0.5 * u * (1 + erf(u / sqrt(2)));
-    }
-}
-
 static void feed_forward(const plain *p, int layer, const char *suffix, int e, int width, const double *x, double *y) {
     char gate[32], up[32], down[32];
     double g[80] = {0}, u[80];
     snprintf(gate, sizeof gate, "ffn_gate%s", suffix);
     snprintf(up, sizeof up, "ffn_up%s", suffix);
     snprintf(down, sizeof down, "ffn_down%s", suffix);
-    if (TL_FFN_HAS_GATE(p->arch->ffn)) product(p, layer, gate, e, width, D, x, g);
+    int kind = p->arch->ffn, gated = tl_ffn_types[kind].gated;
+    if (gated) product(p, layer, gate, e, width, D, x, g);
     product(p, layer, up, e, width, D, x, u);
-    for (int i = 0; i < width; i++) u[i] = inner(p->arch->ffn, g[i], u[i]);
+    for (int i = 0; i < width; i++) u[i] = ffn_forms[kind].of(gated ? g[i] : u[i], u[i]);
     product(p, layer, down, e, D, width, u, y);
 }
 
@@ -300,7 +289,7 @@ static void every_combination(void) {
 
 /* Dense and in experts, with biases and without. */
 static void every_feed_forward(void) {
-    for (int ffn = TL_FFN_SILU_GATE; ffn <= TL_FFN_GELU_ERF; ffn++)
+    for (int ffn = 0; ffn < TL_N_FFN; ffn++)
         for (int bias = 0; bias <= TL_BIAS_ALL; bias += TL_BIAS_ALL)
             for (int experts = 0; experts < 3; experts++) {
                 tl_arch arch = {.name = "made-up", .rope_kind = TL_ROPE_NEOX, .keys = TL_KEY_EXPERTS, .ffn = ffn, .bias = bias};

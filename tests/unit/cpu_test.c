@@ -76,8 +76,9 @@ static void tables_are_full(void) {
             CHECKF(!strncmp(k.gemm[id].name, "tl_", 3), "%s: %s", k.level, k.gemm[id].name);
         }
         for (int act = 0; act < TL_N_ACTS; act++) CHECKF(k.put_act[act], "%s: activations %d", k.level, act);
-        CHECKF(k.dot_f32 && k.rms_norm && k.layer_norm && k.add && k.scale && k.silu_mul && k.gelu_mul && k.gelu &&
-               k.gelu_erf && k.swiglu_oai && k.rope && k.log_sum_exp && k.attn_finish && k.attn_merge, "%s: vector slots", k.level);
+        CHECKF(k.dot_f32 && k.rms_norm && k.layer_norm && k.add && k.scale && k.rope && k.log_sum_exp &&
+               k.attn_finish && k.attn_merge, "%s: vector slots", k.level);
+        for (int f = 0; f < TL_N_FFN; f++) CHECKF(k.ffn[f], "%s: %s", k.level, tl_ffn_types[f].name);
         for (int kv = 0; kv < TL_N_KV; kv++)
             CHECKF(k.kv[kv].name && k.kv[kv].elems > 0 && k.kv[kv].bytes > 0 && k.kv[kv].put_q && k.kv[kv].put_k &&
                    k.kv[kv].put_v && k.kv[kv].attn, "%s: kv %d", k.level, kv);

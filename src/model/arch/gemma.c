@@ -11,4 +11,4 @@ static void gemma_hparams(tl_hparams *hp, tl_faults *f) {
 }
 
 extern const tl_arch tl_arch_gemma;
-const tl_arch tl_arch_gemma = {.name = "gemma", .usual = TL_USUAL_TIED, .rope_kind = TL_ROPE_NEOX, .ffn = TL_FFN_GELU_GATE, .hparams = gemma_hparams};
+const tl_arch tl_arch_gemma = {.name = "gemma", .usual = TL_USUAL_TIED, .rope_kind = TL_ROPE_NEOX, .ffn = TL_FFN_GEGLU, .hparams = gemma_hparams};

@@ -18,4 +18,4 @@ static void gemma2_hparams(tl_hparams *hp, tl_faults *f) {
 
 extern const tl_arch tl_arch_gemma2;
 const tl_arch tl_arch_gemma2 = {
-    .name = "gemma2", .usual = TL_USUAL_TIED, .rope_kind = TL_ROPE_NEOX, .post_norms = 1, .ffn = TL_FFN_GELU_GATE, .hparams = gemma2_hparams};
+    .name = "gemma2", .usual = TL_USUAL_TIED, .rope_kind = TL_ROPE_NEOX, .post_norms = 1, .ffn = TL_FFN_GEGLU, .hparams = gemma2_hparams};

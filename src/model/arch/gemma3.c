@@ -17,4 +17,4 @@ static void gemma3_hparams(tl_hparams *hp, tl_faults *f) {
 
 extern const tl_arch tl_arch_gemma3;
 const tl_arch tl_arch_gemma3 = {
-    .name = "gemma3", .usual = TL_USUAL_TIED, .rope_kind = TL_ROPE_NEOX, .qk_norm = TL_QK_NORM_HEAD, .post_norms = 1, .ffn = TL_FFN_GELU_GATE, .hparams = gemma3_hparams};
+    .name = "gemma3", .usual = TL_USUAL_TIED, .rope_kind = TL_ROPE_NEOX, .qk_norm = TL_QK_NORM_HEAD, .post_norms = 1, .ffn = TL_FFN_GEGLU, .hparams = gemma3_hparams};

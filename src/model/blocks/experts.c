@@ -146,7 +146,7 @@ static size_t bytes(const struct tl_model *m, const tl_block *b) {
 static void tensors(const struct tl_model *m, const tl_block *b, const tl_visitor *v) {
     const tl_hparams *hp = &m->hp;
     experts *x = b->w;
-    int d = hp->n_embd, n = hp->n_experts, ff = hp->n_ff_expert, gated = TL_FFN_HAS_GATE(m->arch->ffn);
+    int d = hp->n_embd, n = hp->n_experts, ff = hp->n_ff_expert, gated = tl_ffn_types[m->arch->ffn].gated;
     double used = (double)hp->n_experts_used / n;
     tl_need bias = m->arch->bias == TL_BIAS_ALL ? TL_REQUIRED : TL_OPTIONAL;
     tl_visit(v, b->layer, &(tl_tensor){
@@ -305,7 +305,7 @@ static void in(tl_run *r, tl_worker *t, const tl_block *b) {
         if (!rows) continue;
         tl_gated *g = &s.in[n++];
         *g = (tl_gated){.x = a, .gate = ex->gate.gemm ? &ex->gate : NULL, .up = &ex->up, .gate_bias = bias_of(hp, x->gate_bias, e, ff),
-                        .up_bias = bias_of(hp, x->up_bias, e, ff), .act = tl_gate_act(r->m), .plain = tl_plain_act(r->m),
+                        .up_bias = bias_of(hp, x->up_bias, e, ff), .act = r->m->k.ffn[r->m->arch->ffn],
                         .y = s.inside + (size_t)first * (size_t)hp->n_ff_expert, .stride = (size_t)ff};
         if (rows == r->n) continue;   /* all rows, in their order */
         g->x = take_acts(&s, at, forms_in(ex), hp->n_embd, rows);

@@ -29,7 +29,7 @@ static size_t bytes(const struct tl_model *m, const tl_block *b) {
 static void tensors(const struct tl_model *m, const tl_block *b, const tl_visitor *v) {
     const tl_arch *arch = m->arch;
     ffn *f = b->w;
-    int d = m->hp.n_embd, ff = width_of(m, b), gated = TL_FFN_HAS_GATE(arch->ffn), fuse = (arch->usual & TL_USUAL_GATE_UP) != 0;
+    int d = m->hp.n_embd, ff = width_of(m, b), gated = tl_ffn_types[arch->ffn].gated, fuse = (arch->usual & TL_USUAL_GATE_UP) != 0;
     tl_need bias = arch->bias == TL_BIAS_ALL ? TL_REQUIRED : TL_OPTIONAL;
     tl_tensor gate = {.name = "ffn_gate.weight", .rows = ff, .cols = d, .op = TL_OP_GATE_UP, .slot = &f->gate,
                       .fused = "ffn_up.weight", .fused_all = 2 * ff, .fuse = fuse};
@@ -49,7 +49,7 @@ static void in(tl_run *r, tl_worker *t, const tl_block *b) {
     const tl_weight *ws[] = {&f->gate, &f->up};
     tl_acts x = tl_block_prepare(r, t, r->x, r->m->hp.n_embd, &b->norm, ws, 2);
     tl_gated g = {.x = x, .gate = f->gate.gemm ? &f->gate : NULL, .up = &f->up, .gate_bias = f->gate_bias, .up_bias = f->up_bias,
-                  .act = tl_gate_act(r->m), .plain = tl_plain_act(r->m), .y = r->scratch[TL_BLOCK_FFN],
+                  .act = r->m->k.ffn[r->m->arch->ffn], .y = r->scratch[TL_BLOCK_FFN],
                   .stride = (size_t)width_of(r->m, b)};
     tl_matmul_gated(t, &g, 1);
     tl_pool_barrier(t->pool);
