@@ -3,8 +3,8 @@
  * compute.h: model arithmetic on many threads; the only callers of the kernel table's products.
  *
  * All functions that take a tl_worker are called by every thread of the pool at the same point with the same arguments
- * (their own worker apart), like barriers: each computes its share. None of them ends with a barrier: the caller places
- * tl_pool_barrier where results of other threads are needed. Which thread computes what never changes a result's bits. */
+ * (their own worker apart), like barriers: each computes its part. None of them ends with a barrier, but
+ * tl_acts_prepare with several rows: the caller places tl_pool_barrier where results of other threads are needed. Which thread computes what never changes a result's bits. */
 #ifndef TL_COMPUTE_H
 #define TL_COMPUTE_H
 

@@ -70,7 +70,7 @@ double tl_gguf_num_at(const tl_gguf_kv *kv, uint64_t i);
 /* All strings of an array [kv->n]; the caller frees the slices with tl_free. NULL on wrong type or memory failure. */
 tl_slice *tl_gguf_strings(const tl_gguf *g, const char *key, uint64_t *n, tl_error *err);
 
-/* Writing (used by tools and tests; later by quantize): keys first, then tensors, then the file is put on disk whole. */
+/* Writing: keys first, then tensors, then the whole file at once. */
 typedef struct tl_gguf_writer tl_gguf_writer;
 tl_gguf_writer *tl_gguf_writer_new(tl_error *err);
 void tl_gguf_writer_free(tl_gguf_writer *w);
