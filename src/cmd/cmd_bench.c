@@ -14,27 +14,27 @@
 
 #define AT(member) offsetof(tl_bench_args, member)
 static const tl_opt options[] = {
-    {"-p,--prefill", "LIST", TL_OPT_STR, AT(prefill), 0, 0, "prompt lengths, as 128,512; 0: none; default 512"},
+    {"-p,--prefill", "LIST", TL_OPT_STR, AT(prefill), 0, 0, "prompt lengths, such as 128,512; 0: none; default 512"},
     {"-n,--decode", "LIST", TL_OPT_STR, AT(decode), 0, 0, "numbers of tokens to decode; 0: none; default 64"},
-    {"-d,--depth", "LIST", TL_OPT_STR, AT(depth), 0, 0, "positions in the cache before, as 0,4096; default 0"},
-    {"--batch", "LIST", TL_OPT_STR, AT(batch), 0, 0, "sequences decoding together, as 1,4,16; default 1"},
+    {"-d,--depth", "LIST", TL_OPT_STR, AT(depth), 0, 0, "positions already in the cache, such as 0,4096; default 0"},
+    {"--batch", "LIST", TL_OPT_STR, AT(batch), 0, 0, "sequences decoded together, such as 1,4,16; default 1"},
     {"--kv", "LIST", TL_OPT_STR, AT(kv), 0, 0, "types of the KV cache; default f16"},
     {"-t,--threads", "LIST", TL_OPT_STR, AT(threads), 0, 0,
-     "numbers of threads, as 1,2,4; default: all this process may use; --machine: 1, 2, 4 ... all"},
+     "numbers of threads, such as 1,2,4; default: all this process may use; --machine: 1, 2, 4 ... all"},
     {"--cpu", "LIST", TL_OPT_STR, AT(cpu), 0, 0,
-     "CPU levels, as avx2,avx512vnni; default: the best; --kernels: all this CPU can run"},
+     "CPU levels, such as avx2,avx512vnni; default: the best; --kernels: all this CPU can run"},
     {"-r,--reps", "N", TL_OPT_INT, AT(reps), 1, TL_MAX_SAMPLES, "runs of each test; default 5"},
     {"--ops", NULL, TL_OPT_FLAG, AT(ops), 0, 0, "the operations of the forward pass one by one"},
     {"--svg", "FILE", TL_OPT_STR, AT(svg), 0, 0, "with --ops: the roofline of the first model as a picture"},
     {"--shape", "LIST", TL_OPT_STR, AT(shape), 0, 0,
-     "random weights of known shapes, as qwen2.5-0.5b,llama-3.2-1b, or of layers=24,dim=896,ff=4864,heads=14,..."},
-    {"--type", "LIST", TL_OPT_STR, AT(type), 0, 0, "types of --shape, as q4_k_m,q8_0; default q4_k_m"},
+     "random weights in known shapes, such as qwen2.5-0.5b,llama-3.2-1b, or with layers=24,dim=896,ff=4864,heads=14,..."},
+    {"--type", "LIST", TL_OPT_STR, AT(type), 0, 0, "types for --shape, such as q4_k_m,q8_0; default q4_k_m"},
     {"--no-pack", NULL, TL_OPT_FLAG, AT(no_pack), 0, 0, TL_NO_PACK_HELP},
-    {"--no-limits", NULL, TL_OPT_FLAG, AT(no_limits), 0, 0, "do not measure what the machine could do at most"},
+    {"--no-limits", NULL, TL_OPT_FLAG, AT(no_limits), 0, 0, "do not measure the limits of the machine"},
     {"--machine", NULL, TL_OPT_FLAG, AT(machine), 0, 0, "the machine's limits: read bandwidth and peaks of arithmetic"},
     {"--kernels", NULL, TL_OPT_FLAG, AT(kernels), 0, 0,
-     "each kernel alone; FILTER: a part of kernel names, as q4_k or avx2"},
-    {"--loop", "SECONDS", TL_OPT_NUM, AT(loop), 0, 86400, "run each kernel so long, to watch it with a profiler"},
+     "each kernel alone; FILTER: part of a kernel's name, such as q4_k or avx2"},
+    {"--loop", "SECONDS", TL_OPT_NUM, AT(loop), 0, 86400, "run each kernel for this long, to watch it with a profiler"},
     {"--json", NULL, TL_OPT_FLAG, AT(json), 0, 0, "print JSON"},
     {"--csv", NULL, TL_OPT_FLAG, AT(csv), 0, 0, "print CSV"},
     {"--md", NULL, TL_OPT_FLAG, AT(md), 0, 0, "print tables in Markdown"},
@@ -170,13 +170,13 @@ static void bench(const tl_bench_args *a, const char *const *words, int n_words,
     else if (a->machine + a->kernels > 1)
         tl_fail(err, TL_E_ARGUMENT, "bench: choose one of --machine and --kernels");
     else if (a->machine && n_words)
-        tl_fail(err, TL_E_ARGUMENT, "bench: '%s' is one word too many for --machine", words[0]);
+        tl_fail(err, TL_E_ARGUMENT, "bench: '%s' is not expected with --machine", words[0]);
     else if (a->kernels && n_words > 1)
-        tl_fail(err, TL_E_ARGUMENT, "bench: '%s' is one word too many for --kernels", words[1]);
+        tl_fail(err, TL_E_ARGUMENT, "bench: '%s' is not expected with --kernels", words[1]);
     else if (a->machine) bench_machine(a, out, err);
     else if (a->kernels) bench_kernels(a, words[0], out, err);
     else if (a->shape && n_words)
-        tl_fail(err, TL_E_ARGUMENT, "bench: '%s' is one word too many for --shape", words[0]);
+        tl_fail(err, TL_E_ARGUMENT, "bench: '%s' is not expected with --shape", words[0]);
     else if (a->svg && !a->ops) tl_fail(err, TL_E_ARGUMENT, "bench: --svg is for --ops");
     else if (a->type && !a->shape) tl_fail(err, TL_E_ARGUMENT, "bench: --type is for --shape");
     else if (n_words || a->shape) tl_bench_models(a, words, n_words, out, n_failed, err);
@@ -201,7 +201,7 @@ static int bench_main(const tl_cmd *self, int argc, char **argv) {
 
 const tl_cmd tl_cmd_bench = {
     "bench",
-    "measures models, kernels and the machine's limits against each other",
+    "measure models and kernels against the limits of the machine",
     "MODEL... | --shape LIST | --machine | --kernels [FILTER] [options]",
     "  tinyllm bench model.gguf\n"
     "  tinyllm bench model.gguf -p 128,512 -n 64 -d 0,4096 -t 1,2 --json\n"

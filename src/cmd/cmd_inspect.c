@@ -495,8 +495,8 @@ const tl_cmd tl_cmd_inspect = {
                 "  tinyllm inspect model.gguf --tensors -c 32768\n"
                 "  tinyllm inspect model-00001-of-00003.gguf --json\n"
                 "\n"
-                "A model that run would refuse is shown all the same, and the reason told on standard error and as\n"
-                "\"refused\" in JSON. Where it is a fault of the file, not something missing here, the exit code is 1.\n",
+                "A model that run would refuse is shown all the same; the reason goes to standard error and is \"refused\" in\n"
+                "JSON. If the file itself is at fault, the exit code is 1.\n",
     .opts = options,
     .run = inspect,
 };

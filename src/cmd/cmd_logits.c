@@ -91,11 +91,11 @@ static int logits_main(const tl_cmd *self, int argc, char **argv) {
 
 const tl_cmd tl_cmd_logits = {
     "logits",
-    "writes the logits of given tokens to a file",
+    "write the logits of given tokens to a file",
     "MODEL --ids LIST --out FILE [options]",
     "  tinyllm logits model.gguf --ids \"1 2 3\" --exact --kv f32 --out logits.bin\n"
     "\n"
-    "The file holds little-endian float32, [tokens][vocabulary], and gets its name only when it is complete. The\n"
+    "The file is little-endian float32, [tokens][vocabulary], and gets its name only when it is complete. The\n"
     "numbers do not depend on -t or --chunk.\n",
     options,
     logits_main,

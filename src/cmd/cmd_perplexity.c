@@ -187,7 +187,7 @@ static int ppl_main(const tl_cmd *self, int argc, char **argv) {
 
 const tl_cmd tl_cmd_perplexity = {
     "perplexity",
-    "measures how well a model predicts a text",
+    "measure how well a model predicts a text",
     "MODEL -f TEXT [options]",
     "  tinyllm perplexity model.gguf -f wiki.test.txt --chunks 40\n"
     "\n"
