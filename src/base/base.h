@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * base.h: what knows nothing about models: errors, checked memory, byte slices, text buffers, JSON output, files,
- * time. Other modules include this and, where they need it, base/pool.h, base/opts.h, base/utf8.h.
+ * time. Other modules include this and, where they need it, base/pool.h, base/opts.h, base/utf8.h, base/json_read.h.
  *
  * Errors: a function that can fail takes tl_error *err as its last argument and returns a TL_E_* code (or NULL). The
  * first fault wins: tl_fail() writes only into an empty error. err may be NULL. */

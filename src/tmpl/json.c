@@ -1,110 +1,43 @@
 /* SPDX-License-Identifier: MIT
  *
- * json.c: JSON (RFC 8259) to values and back. Writing follows Python's json.dumps. While reading, the context's line
+ * json.c: JSON to values (base/json_read.h) and back. Writing follows Python's json.dumps. While reading, the context's line
  * is that of the JSON. */
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include "base/json_read.h"
 #include "base/utf8.h"
 #include "tmpl/run.h"
 
 /* ---- reading ---- */
 
-typedef struct reader { tl_tx *c; const char *p, *end; int depth; } reader;
+typedef struct reader { tl_tx *c; tl_json_in in; } reader;
 
-static void blanks(reader *r) {
-    for (; r->p < r->end && strchr(" \t\r\n", *r->p) && *r->p; r->p++) r->c->line += *r->p == '\n';
-}
-
-_Noreturn static void bad(reader *r, const char *wanted) {
-    if (r->p >= r->end) tl_x_fail(r->c, "JSON: expected %s, found the end", wanted);
-    tl_x_fail(r->c, "JSON: expected %s, found '%c'", wanted, *r->p);
-}
-
-static void expect(reader *r, char ch, const char *wanted) {
-    if (r->p >= r->end || *r->p != ch) bad(r, wanted);
-    r->p++;
-}
-
-static int32_t hex4(reader *r) {
-    int32_t v = 0;
-    for (int i = 0; i < 4; i++, r->p++) {
-        if (r->p >= r->end) bad(r, "four hexadecimal digits");
-        int ch = *r->p, low = ch | 32, d = ch >= '0' && ch <= '9' ? ch - '0' : low >= 'a' && low <= 'f' ? low - 'a' + 10 : -1;
-        if (d < 0) bad(r, "four hexadecimal digits");
-        v = v << 4 | d;
-    }
-    return v;
-}
-
-static void escape(reader *r) {
-    static const char from[] = "\"\\/bfnrt", to[] = "\"\\/\b\f\n\r\t";
-    if (r->p >= r->end) bad(r, "an escape");
-    const char *known = *r->p ? strchr(from, *r->p) : NULL;
-    if (known) {
-        tl_x_put(r->c, to + (known - from), 1);
-        r->p++;
-        return;
-    }
-    if (*r->p != 'u') bad(r, "an escape");
-    r->p++;
-    int32_t cp = hex4(r);
-    if (cp >= 0xD800 && cp < 0xDC00 && r->end - r->p >= 6 && r->p[0] == '\\' && r->p[1] == 'u') {
-        const char *before = r->p;
-        r->p += 2;
-        int32_t low = hex4(r);
-        if (low >= 0xDC00 && low < 0xE000) cp = 0x10000 + ((cp - 0xD800) << 10) + (low - 0xDC00);
-        else r->p = before;
-    }
-    tl_x_put_cp(r->c, cp);
+static void check(reader *r) {
+    r->c->line = r->in.line;
+    if (*r->in.fault) tl_x_fail(r->c, "JSON: %s", r->in.fault);
 }
 
 static tl_val read_string(reader *r) {
-    if (r->p >= r->end || *r->p != '"') bad(r, "a string");
-    const char *from = ++r->p;
     size_t mark = tl_x_mark(r->c);
-    while (r->p < r->end && *r->p != '"') {
-        if ((unsigned char)*r->p < 0x20) bad(r, "no control character in a string");
-        if (*r->p++ != '\\') continue;
-        tl_x_put(r->c, from, (size_t)(r->p - 1 - from));
-        escape(r);
-        from = r->p;
+    tl_slice text = r->in.text, plain;
+    int32_t cp;
+    while (tl_json_piece(&text, &plain, &cp)) {
+        tl_x_put(r->c, plain.p, plain.n);
+        if (cp >= 0) tl_x_put_cp(r->c, cp);
     }
-    if (r->p >= r->end) bad(r, "the end of a string");
-    tl_x_put(r->c, from, (size_t)(r->p++ - from));
     return tl_x_take(r->c, mark);
 }
 
-static size_t digits(reader *r) {
-    const char *from = r->p;
-    while (r->p < r->end && *r->p >= '0' && *r->p <= '9') r->p++;
-    return (size_t)(r->p - from);
-}
-
-/* -? (0 | [1-9] digits) (. digits)? ([eE] [+-]? digits)?, and nothing a number could go on with. */
-static tl_val read_number(reader *r) {
-    const char *from = r->p;
-    int is_float = 0;
-    r->p += r->p < r->end && *r->p == '-';
-    int zero = r->p < r->end && *r->p == '0';
-    size_t whole = digits(r);
-    if (r->p == from) bad(r, "a value");
-    int ok = whole == 1 || (whole > 1 && !zero);
-    if (ok && r->p < r->end && *r->p == '.') is_float = 1, r->p++, ok = digits(r) > 0;
-    if (ok && r->p < r->end && (*r->p == 'e' || *r->p == 'E')) {
-        is_float = 1, r->p++;
-        r->p += r->p < r->end && (*r->p == '+' || *r->p == '-');
-        ok = digits(r) > 0;
-    }
-    size_t n = (size_t)(r->p - from);
+static tl_val read_number(reader *r, int is_float) {
     char buf[400];
-    if (!ok || (r->p < r->end && *r->p && strchr("+-.eE0123456789", *r->p))) {
-        r->p = from;
-        bad(r, "a number");
-    }
+    size_t n = r->in.text.n;
+    const char *word = r->in.text.p;
+    if (*word == 'N') return tl_v_float(NAN);
+    if (*word == 'I' || word[n - 1] == 'y') return tl_v_float(*word == '-' ? -INFINITY : INFINITY);
     if (n >= sizeof buf) tl_x_fail(r->c, "JSON: a number with more than %d digits", (int)sizeof buf - 1);
-    memcpy(buf, from, n);
+    memcpy(buf, word, n);
     buf[n] = 0;
     if (is_float) return tl_v_float(tl_read_float(buf, n));
     errno = 0;
@@ -115,59 +48,46 @@ static tl_val read_number(reader *r) {
     return big;
 }
 
-static int word(reader *r, const char *w) {
-    size_t n = strlen(w);
-    if ((size_t)(r->end - r->p) < n || memcmp(r->p, w, n) != 0) return 0;
-    r->p += n;
-    return 1;
-}
-
 static tl_val read_value(reader *r);
 
 static tl_val read_members(reader *r, int is_dict) {
     tl_val v = is_dict ? tl_v_dict(r->c) : tl_v_list(r->c, TL_LIST, 0);
-    char close = is_dict ? '}' : ']';
-    r->p++;
-    if (++r->depth > TL_TMPL_MAX_NESTING) tl_x_fail(r->c, "JSON: nested more than %d deep", TL_TMPL_MAX_NESTING);
-    blanks(r);
-    for (int first = 1; r->p >= r->end || *r->p != close; first = 0) {
-        if (!first) expect(r, ',', "a comma");
-        blanks(r);
+    for (int first = 1; tl_json_more(&r->in, first) > 0; first = 0) {
         if (is_dict) {
+            tl_json_key(&r->in);
+            check(r);
             tl_val key = read_string(r);
-            blanks(r);
-            expect(r, ':', "a colon");
             tl_dict_set(r->c, v.u.dict, key, read_value(r));
         } else {
             tl_v_push(r->c, v, read_value(r));
         }
-        blanks(r);
     }
-    r->p++;
-    r->depth--;
+    check(r);
     return v;
 }
 
 static tl_val read_value(reader *r) {
-    blanks(r);
-    if (r->p >= r->end) bad(r, "a value");
-    if (*r->p == '{' || *r->p == '[') return read_members(r, *r->p == '{');
-    if (*r->p == '"') return read_string(r);
-    if (word(r, "true")) return tl_v_bool(1);
-    if (word(r, "false")) return tl_v_bool(0);
-    if (word(r, "null")) return tl_v_none();
-    if (word(r, "NaN")) return tl_v_float(NAN);
-    if (word(r, "Infinity")) return tl_v_float(INFINITY);
-    if (word(r, "-Infinity")) return tl_v_float(-INFINITY);
-    return read_number(r);
+    tl_json_kind kind = tl_json_value(&r->in);
+    check(r);
+    switch (kind) {
+    case TL_JSON_LIST:
+    case TL_JSON_DICT: return read_members(r, kind == TL_JSON_DICT);
+    case TL_JSON_STRING: return read_string(r);
+    case TL_JSON_TRUE:
+    case TL_JSON_FALSE: return tl_v_bool(kind == TL_JSON_TRUE);
+    case TL_JSON_INT:
+    case TL_JSON_FLOAT: return read_number(r, kind == TL_JSON_FLOAT);
+    default: return tl_v_none();
+    }
 }
 
 tl_val tl_v_read_json(tl_tx *c, const char *s, size_t n) {
-    reader r = {.c = c, .p = s, .end = s + n};
+    uint8_t closers[TL_TMPL_MAX_NESTING];
+    reader r = {.c = c, .in = tl_json_open(s, n, closers, TL_TMPL_MAX_NESTING)};
     c->line = 1;
     tl_val v = read_value(&r);
-    blanks(&r);
-    if (r.p < r.end) bad(&r, "the end");
+    tl_json_done(&r.in);
+    check(&r);
     return v;
 }
 

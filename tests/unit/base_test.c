@@ -9,6 +9,7 @@
 #include <signal.h>
 #include <unistd.h>
 #include "base/base.h"
+#include "base/json_read.h"
 #include "test.h"
 
 static char dir[] = "/tmp/tl_base_XXXXXX";
@@ -381,6 +382,49 @@ static void slices_and_time(void) {
 __attribute__((visibility("default"))) const char *__asan_default_options(void);
 const char *__asan_default_options(void) { return "allocator_may_return_null=1"; }
 
+/* Walks a text; kinds as letters, a fault as '!' and what it says in r. */
+static void walk(tl_json_in *r, char *out) {
+    tl_json_kind k = tl_json_value(r);
+    char *at = out + strlen(out);
+    at[0] = "!nftidslo"[k];
+    at[1] = 0;
+    for (int first = 1; k >= TL_JSON_LIST && tl_json_more(r, first) > 0; first = 0) {
+        if (k == TL_JSON_DICT && tl_json_key(r) < 0) break;
+        walk(r, out);
+        if (*r->fault) return;
+    }
+    if (k >= TL_JSON_LIST) strcat(out, ".");
+}
+
+static void json_reading(void) {
+    static const struct { const char *text, *kinds, *fault; int line; } rows[] = {
+        {" {\"a\": [1, -2.5e3, \"x\"],\n\"b\": {}} ", "olids.o..", "", 2}, {"[true,false,null,NaN,-Infinity]", "ltfndd.", "", 1},
+        {"[]", "l.", "", 1}, {"0", "i", "", 1}, {"01", "!", "expected a number, found '0'", 1},
+        {"[1,\n\n2", "lii.", "expected a comma, found the end", 3}, {"[1 2]", "li.", "expected a comma, found '2'", 1},
+        {"{1:2}", "o.", "expected a string, found '1'", 1}, {"{\"a\" 1}", "o.", "expected a colon, found '1'", 1},
+        {"\"\\u12g4\"", "!", "expected four hexadecimal digits, found 'g'", 1}, {"\"\\x\"", "!", "expected an escape, found 'x'", 1},
+        {"\"a", "!", "expected the end of a string, found the end", 1}, {"1 1", "i", "expected the end, found '1'", 1},
+        {"", "!", "expected a value, found the end", 1}, {"[[[[1]]]]", "lll!", "nested more than 3 deep", 1}, {"[1,]", "li!", "expected a value, found ']'", 1},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        uint8_t closers[3];
+        char kinds[64] = "";
+        tl_json_in r = tl_json_open(rows[i].text, strlen(rows[i].text), closers, 3);
+        walk(&r, kinds);
+        tl_json_done(&r);
+        CHECKF(!strcmp(r.fault, rows[i].fault) && r.line == rows[i].line, "%s: line %d, %s", rows[i].text, r.line, r.fault);
+        CHECKF(!strncmp(kinds, rows[i].kinds, strcspn(rows[i].kinds, "!.")), "%s: %s", rows[i].text, kinds);
+        CHECKF(*r.fault || !strcmp(kinds, rows[i].kinds), "%s: %s", rows[i].text, kinds);
+    }
+    static const char text[] = "a\\n\\u00e9\\ud83d\\ude00\\ud83dz";
+    static const int32_t points[] = {'\n', 0xe9, 0x1f600, 0xd83d, -1};
+    tl_slice s = {text, strlen(text)}, plain;
+    int32_t cp;
+    int n = 0;
+    for (; tl_json_piece(&s, &plain, &cp); n++) CHECKF(n < 5 && cp == points[n] && plain.n == (n == 0 || n == 4), "piece %d: %d", n, (int)cp);
+    CHECK(n == 5);
+}
+
 int main(void) {
     if (!mkdtemp(dir)) return 1;
     RUN(error_first_wins);
@@ -400,6 +444,7 @@ int main(void) {
     RUN(old_file_survives);
     RUN(nearest);
     RUN(slices_and_time);
+    RUN(json_reading);
     char cmd[64];
     snprintf(cmd, sizeof cmd, "rm -r %s", dir);
     if (system(cmd) != 0) return 1;
