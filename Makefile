@@ -7,6 +7,7 @@
 #               minutes to compile with sanitizers and stay without: their tests end every buffer at a guard page.
 # make arm      cross build with gcc-aarch64-linux-gnu, in build/arm; tools/test_arm.sh tests it under qemu-user
 # make check    directions of includes, sizes of files, symbols of the libraries
+# make mutate   whether the tests see each mistake of tools/mutations.tsv; needs Python and half an hour
 # BUILD=dir puts every output into dir; V=1 shows the commands; CC, CFLAGS, LDFLAGS as usual.
 
 CC      ?= cc
@@ -121,6 +122,9 @@ check:
 	@sh tools/check_layers.sh
 	@sh tools/check_syms.sh $(OUT)/libtinyllm.a $(BUILD) $(OUT)/libtinyllm.so
 
+mutate: all
+	@python3 tools/mutate.py --build $(BUILD)
+
 PREFIX  ?= /usr/local
 BINDIR  ?= $(PREFIX)/bin
 LIBDIR  ?= $(PREFIX)/lib
@@ -155,5 +159,5 @@ uninstall:
 clean:
 	rm -rf build tinyllm libtinyllm.a libtinyllm.so
 
-.PHONY: all test tests asan arm demo check install uninstall clean
+.PHONY: all test tests asan arm demo check mutate install uninstall clean
 -include $(shell find $(BUILD) -name '*.d' 2>/dev/null)

@@ -36,7 +36,7 @@ static const struct habit { const char *name, *pre; int has; float rope_base; } 
 
 typedef struct config {
     const char *arch_name, *type_name, *chat;
-    int64_t layers, embd, heads, kv_heads, head_dim, ff, vocab, ctx, seed, split, experts, used, expert_ff, shared_ff;
+    int64_t layers, embd, heads, kv_heads, head_dim, ff, vocab, ctx, seed, split, experts, used, expert_ff, shared_ff, dense;
     double gain;
     int tied;
     tl_opt_list keys, with, without, halved, vectors;
@@ -58,13 +58,14 @@ static const tl_opt options[] = {
     {"--used", "N", TL_OPT_INT, offsetof(config, used), 1, 100, "experts that a token uses; default 2"},
     {"--expert-ff", "N", TL_OPT_INT, offsetof(config, expert_ff), 1, 262144, "width of an expert; default ff"},
     {"--shared-ff", "N", TL_OPT_INT, offsetof(config, shared_ff), 1, 262144, "an expert for all tokens; default ff for qwen2moe, else none"},
+    {"--dense", "N", TL_OPT_INT, offsetof(config, dense), 0, 1000, "first layers without experts; default 0"},
     {"--vocab", "N", TL_OPT_INT, offsetof(config, vocab), 1, 1000000, "default 400"},
     {"--ctx", "N", TL_OPT_INT, offsetof(config, ctx), 1, 1 << 20, "trained context; default 512"},
     {"--seed", "N", TL_OPT_INT, offsetof(config, seed), 0, 1e15, "default 1"},
     {"--gain", "X", TL_OPT_NUM, offsetof(config, gain), 0, 100, "factor on how far weights vary; default 1"},
     {"--split", "N", TL_OPT_INT, offsetof(config, split), 1, 99, "parts of a split model; default 1: one file"},
     {"--key", "NAME=X", TL_OPT_LIST, offsetof(config, keys), 0, 0,
-     "the key <arch>.NAME: f32 if X has a point, bool if true or false, str if it begins with a letter, else u32; no X: none"},
+     "the key <arch>.NAME: f32 if X has a point, bool if true or false, str if it begins with a letter, i32s if X has commas, else u32; no X: none"},
     {"--chat-template", "TEXT", TL_OPT_STR, offsetof(config, chat), 0, 0, "add it as tokenizer.chat_template"},
     {"--vector", "NAME=X,...", TL_OPT_LIST, offsetof(config, vectors), 0, 0, "add a tensor of these values"},
     {"--with", "TENSOR", TL_OPT_LIST, offsetof(config, with), 0, 0, "a tensor that few files have; of layers without \"blk.N.\""},
@@ -149,6 +150,34 @@ static void add_vector(tensors *t, const char *text) {
     t->n++;
 }
 
+/* The value of --key NAME if it is a list, else NULL. */
+static const char *list_of(const config *c, const char *name) {
+    size_t n = strlen(name);
+    for (int i = 0; i < c->keys.n; i++)
+        if (strncmp(c->keys.v[i], name, n) == 0 && c->keys.v[i][n] == '=' && strchr(c->keys.v[i], ',')) return c->keys.v[i] + n + 1;
+    return NULL;
+}
+
+/* The next of a list's numbers. */
+static int next_of(const char **list) {
+    char *end;
+    int v = (int)strtol(*list, &end, 10);
+    *list = end + (*end == ',');
+    return v;
+}
+
+/* Layers that differ, as the keys say. */
+static void set_layers(const config *c, tl_hparams *hp) {
+    const char *heads = list_of(c, "attention.head_count"), *kv = list_of(c, "attention.head_count_kv"), *ff = list_of(c, "feed_forward_length");
+    for (int i = 0; i < hp->n_layers; i++) {
+        tl_layer_hparams *l = &hp->layers[i];
+        if (heads) l->n_heads = next_of(&heads);
+        if (kv) l->n_kv_heads = next_of(&kv);
+        if (ff) l->n_ff = next_of(&ff);
+        if (i < c->dense) l->ffn = TL_BLOCK_FFN;
+    }
+}
+
 /* The engine's own list of the tensors of such a model. */
 static void add_all(tensors *t) {
     const config *c = t->c;
@@ -158,8 +187,9 @@ static void add_all(tensors *t) {
                         .n_vocab = (int)c->vocab, .parallel = c->arch.parallel, .n_positions = (int)c->ctx,
                         .n_experts = (int)c->experts, .n_experts_used = (int)c->used, .n_ff_expert = (int)c->expert_ff,
                         .n_ff_shared = (int)c->shared_ff};
-    if (tl_hparams_set_layers(&m.hp, &t->err) == TL_OK && tl_blocks_build(&m, &t->err) == TL_OK)
-        tl_model_tensors(&m, &(tl_visitor){add_tensor, t});
+    int rc = tl_hparams_set_layers(&m.hp, &t->err);
+    if (rc == TL_OK) set_layers(c, &m.hp);
+    if (rc == TL_OK && tl_blocks_build(&m, &t->err) == TL_OK) tl_model_tensors(&m, &(tl_visitor){add_tensor, t});
     for (int i = 0; i < c->vectors.n; i++) add_vector(t, c->vectors.v[i]);
     tl_blocks_free(&m);
     tl_hparams_done(&m.hp);
@@ -307,7 +337,12 @@ static void put_key(tl_gguf_writer *w, const config *c, const char *text) {
     const char *x = strchr(text, '=') ? strchr(text, '=') + 1 : "";
     snprintf(key, sizeof key, "%s.%.*s", c->arch.name, (int)strcspn(text, "="), text);
     if (!*x) return;
-    if (strcmp(x, "true") == 0 || strcmp(x, "false") == 0) tl_gguf_put_bool(w, key, *x == 't');
+    if (strchr(x, ',')) {
+        int32_t v[64];
+        size_t n = 0;
+        while (*x && n < 64) v[n++] = next_of(&x);
+        tl_gguf_put_i32s(w, key, v, n);
+    } else if (strcmp(x, "true") == 0 || strcmp(x, "false") == 0) tl_gguf_put_bool(w, key, *x == 't');
     else if (*x >= 'a' && *x <= 'z') tl_gguf_put_str(w, key, x);
     else if (strchr(x, '.')) tl_gguf_put_f32(w, key, strtof(x, NULL));
     else tl_gguf_put_u32(w, key, (uint32_t)strtoul(x, NULL, 10));

@@ -182,7 +182,7 @@ class Model:
         freq = base ** (-2 * pair / self.n_rot)
         if plain:
             return np.cos(np.outer(pos, freq)), np.sin(np.outer(pos, freq))
-        kind, factor = self.key("rope.scaling.type", "linear"), self.key("rope.scaling.factor", 1.0)
+        kind, factor = self.key("rope.scaling.type", "linear"), self.key("rope.scaling.factor", self.key("rope.scale_linear", 1.0))
         original = self.key("rope.scaling.original_context_length", self.key("context_length"))
         strength = self.key("rope.scaling.attn_factor", 1.0)
         if kind == "linear":

@@ -4,7 +4,9 @@
  *   tests/data/arch            models and logits by transformers
  *   golden/arch, golden/arch2  in the shared folder: more of these. arch2 has families that are not supported; each is
  *                              counted as skipped.
- * Whole and in chunks, exact and packed, and the same bits for every number of threads and every chunk. */
+ * Whole and in chunks, exact and packed, and the same bits for every number of threads and every chunk.
+ *
+ * golden_test values: only the exact logits of the first, with the largest difference of each (for tools/mutate.py). */
 #define main mkmodel
 #include "../../tools/mkmodel.c"
 #undef main
@@ -21,7 +23,7 @@ enum { MAX_IDS = 256, MAX_WANT = 32, MAX_ARGS = 64 };
 static int32_t ids[MAX_IDS];
 static int want[MAX_WANT], n_ids, n_want;
 static char line[4096], *args[MAX_ARGS], made_path[64];   /* name, context, options of mkmodel */
-static int n_args;
+static int n_args, values_only;
 
 /* As tools/reference.py has it. */
 static uint64_t checksum(const char *path) {
@@ -48,11 +50,11 @@ static double worst_wanted(const float *got, const float *ref, size_t v) {
 /* float32 against float64 differs by 3e-5 at most; a wrong detail by 100 times the bound. */
 static void check_values(const tl_model *m, const float *ref, int n_ctx) {
     size_t v = (size_t)tl_model_get_info(m).n_vocab;
-    const int chunks[] = {n_ids, 1, 3, 7};
-    for (int i = 0; i < 4; i++) {
+    const int chunks[] = {n_ids, 3, 1, 7};
+    for (int i = 0; i < (values_only ? 2 : 4); i++) {
         float *got = logits_of(m, ids, n_ids, (setting){TL_KV_TYPE_F32, 2, n_ctx, chunks[i]});
         double w = worst_wanted(got, ref, v);
-        if (getenv("GOLDEN_SHOW")) printf("    %s %g\n", args[0], w);
+        if (values_only) printf("difference %g\n", w);
         CHECKF(w <= 2e-4, "%s: chunk %d: %g from the reference", args[0], chunks[i], w);
         free(got);
     }
@@ -82,7 +84,7 @@ static void made(void) {
     for (int i = 2; i < n_args; i++) argv[i] = args[i];
     int rc = mkmodel(n_args, argv), n_ctx = atoi(args[1]);
     CHECKF(!rc && checksum(made_path) == sum, "mkmodel makes another model than the one that %s is of (tools/reference.py --write)", path);
-    for (int exact = 1; ref && !rc && exact >= 0; exact--) {
+    for (int exact = 1; ref && !rc && exact >= values_only; exact--) {
         tl_model *m = open_model(made_path, exact, NULL);
         if (!m) break;
         size_t v = (size_t)tl_model_get_info(m).n_vocab;
@@ -91,12 +93,11 @@ static void made(void) {
         else if (n == (size_t)n_want * v) {
             float *got = logits_of(m, ids, n_ids, (setting){TL_KV_TYPE_F16, 2, n_ctx, n_ids});
             double w = worst_wanted(got, ref, v);
-            if (getenv("GOLDEN_SHOW")) printf("    %s packed %g\n", args[0], w);
             CHECKF(w <= 0.1, "%s, packed: %g from the reference", args[0], w);
             free(got);
         }
-        check_bits(m, TL_KV_TYPE_F16, n_ctx);
-        for (int kv = TL_KV_TYPE_F16 + 1; !exact && tl_kv_type_name(kv); kv++) check_bits(m, kv, n_ctx);
+        for (int kv = TL_KV_TYPE_F16; !values_only && tl_kv_type_name(kv); kv++)
+            if (!exact || kv == TL_KV_TYPE_F16) check_bits(m, kv, n_ctx);
         tl_model_free(m);
     }
     free(ref);
@@ -111,6 +112,16 @@ static void every_architecture(void) {
         snprintf(word, sizeof word, " %s ", tl_arch_name(i));
         CHECKF(strstr(archs_made, word), "tests/data/golden/models.txt has no model of %s", tl_arch_name(i));
     }
+}
+
+/* What only prompts of thousands of tokens would show. */
+static void default_window(void) {
+    char *argv[] = {"mkmodel", made_path, "--arch", "gemma2", "--embd", "64", "--key", "attention.sliding_window="};
+    CHECK(mkmodel(8, argv) == 0);
+    tl_model *m = open_model(made_path, 1, NULL);
+    if (m) CHECKF(m->hp.layers[0].window == 4096 && m->hp.layers[1].window == 0, "gemma2 has a window of %d", m->hp.layers[0].window);
+    tl_model_free(m);
+    remove(made_path);
 }
 
 static void read_numbers(char *text, int32_t *v, int *n, int max) {
@@ -136,6 +147,7 @@ static void made_models(void) {
     }
     if (f) fclose(f);
     RUN(every_architecture);
+    RUN(default_window);
 }
 
 /* ---- folders of models --------------------------------------------------------------------------------------------- */
@@ -272,9 +284,11 @@ static void golden_models(const char *root, const char *set, int unknown) {
 
 static void shared_models(void) { SKIP("golden/arch and golden/arch2 are not there"); }
 
-int main(void) {
+int main(int argc, char **argv) {
     char root[2][4096] = {"", ""};
+    values_only = argc > 1 && strcmp(argv[1], "values") == 0;
     made_models();
+    if (values_only) return tl_test_end();
     golden_models("tests/data/arch", "arch", 0);
     for (int i = 0; i < 2; i++) {
         const char *file = test_shared(i ? "golden/arch2/summary.json" : "golden/arch/summary.json");
