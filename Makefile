@@ -6,7 +6,7 @@
 # make asan     the same program under AddressSanitizer and UBSan, in build/asan. The unrolled kernels of CPU levels take
 #               minutes to compile with sanitizers and stay without: their tests end every buffer at a guard page.
 # make arm      cross build with gcc-aarch64-linux-gnu, in build/arm; tools/test_arm.sh tests it under qemu-user
-# make check    directions of includes, sizes of files, symbols of the libraries
+# make check    directions of includes, sizes of files, places that name a table's members, symbols of the libraries
 # make mutate   whether the tests see each mistake of tools/mutations.tsv; needs Python and half an hour
 # BUILD=dir puts every output into dir; V=1 shows the commands; CC, CFLAGS, LDFLAGS as usual.
 
@@ -120,6 +120,7 @@ demo: all
 
 check:
 	@sh tools/check_layers.sh
+	@sh tools/check_places.sh
 	@sh tools/check_syms.sh $(OUT)/libtinyllm.a $(BUILD) $(OUT)/libtinyllm.so
 
 mutate: all
