@@ -36,6 +36,7 @@ static void bits_equal_without_packing(void) {
         CHECKF(!err.code, "%s: %s", types[i], err.text);
         tl_model_options o = tl_model_options_default();
         o.no_pack = 1;
+        o.cpu = getenv("TINYLLM_CPU");   /* as open_model */
         tl_model *packed = open_model(f.path, 0, NULL), *raw = tl_model_open(f.path, &o, &err);
         if (packed && raw) {
             float *ref = logits_of(packed, ids, 19, (setting){TL_KV_TYPE_F16, 1, 128, 19});
