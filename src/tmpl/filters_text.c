@@ -100,9 +100,10 @@ tl_val tl_f_truncate(tl_tx *c, tl_val v, const tl_val *a, const tl_args *args) {
     v = tl_arg_str(c, v, "");
     tl_val end = tl_arg_str(c, a[2], "...");
     int64_t length = tl_arg_int(c, a[0], 255), leeway = a[3].kind == TL_NONE ? 5 : tl_arg_int(c, a[3], 5);
-    int64_t keep = length - (int64_t)tl_str_len(c, end);
-    if (keep < 0) tl_x_fail(c, "truncate: the length must be at least that of the end");
-    if ((int64_t)tl_str_len(c, v) <= length + leeway) return v;
+    int64_t n_end = (int64_t)tl_str_len(c, end), n = (int64_t)tl_str_len(c, v);
+    if (length < n_end) tl_x_fail(c, "truncate: the length must be at least that of the end");
+    if (n <= length || n - length <= leeway) return v;
+    int64_t keep = length - n_end;
     tl_val s = tl_str_sub(v, 0, tl_str_offset(c, v, (size_t)keep));
     if (!tl_arg_bool(c, a[1], 0)) {
         size_t at = tl_str_rfind(c, s, tl_v_str(" ", 1), s.n);
@@ -258,6 +259,17 @@ tl_val tl_f_absolute(tl_tx *c, tl_val v, const tl_val *a, const tl_args *args) {
     return v.u.i < 0 ? tl_x_binary(c, '-', tl_v_int(0), v) : tl_v_int(v.u.i);
 }
 
+/* v to a multiple of 10^digits, to the even one where two are equally near. */
+static tl_val round_int(tl_tx *c, int64_t v, int digits) {
+    if (digits > 19) return tl_v_int(0);
+    uint64_t scale = 1, size = v < 0 ? 0 - (uint64_t)v : (uint64_t)v;
+    while (digits-- > 0) scale *= 10;
+    uint64_t rest = size % scale, r = size - rest;
+    if (rest > scale - rest || (rest == scale - rest && r / scale % 2)) r += scale;
+    if (r > INT64_MAX) tl_x_fail(c, "the result does not fit an integer of 64 bits");
+    return tl_v_int(v < 0 ? -(int64_t)r : (int64_t)r);
+}
+
 /* To even where two are equally near in decimal, as Python's round(): by way of the decimal text. */
 tl_val tl_f_round_to(tl_tx *c, tl_val v, const tl_val *a, const tl_args *args) {
     (void)args;
@@ -271,12 +283,11 @@ tl_val tl_f_round_to(tl_tx *c, tl_val v, const tl_val *a, const tl_args *args) {
     if (tl_v_is(method, "ceil")) return tl_v_float(ceil(f * scale) / scale);
     if (tl_v_is(method, "floor")) return tl_v_float(floor(f * scale) / scale);
     if (!tl_v_is(method, "common")) tl_x_fail(c, "method must be common, ceil or floor");
-    if (v.kind != TL_FLOAT && precision >= 0) return tl_v_int(v.u.i);
+    if (v.kind != TL_FLOAT) return precision >= 0 ? tl_v_int(v.u.i) : round_int(c, v.u.i, (int)-precision);
     if (!isfinite(f)) return v;
     if (precision <= 0) {
-        double down = pow(10, (double)-precision), r = nearbyint(f / down) * down;
-        if (v.kind == TL_FLOAT) return tl_v_float(r);
-        return tl_v_int((int64_t)r);
+        double down = pow(10, (double)-precision);
+        return tl_v_float(nearbyint(f / down) * down);
     }
     char text[700];
     if (precision > 22 || snprintf(text, sizeof text, "%.*f", (int)precision, f) < 0) return v;

@@ -41,7 +41,8 @@ int tl_iter_next(tl_tx *c, tl_iter *it, tl_val *out) {
     case TL_DICT: case TL_KEYS: case TL_VALUES: case TL_ITEMS: return dict_next(c, v.u.dict, v.kind, it->at++, out);
     case TL_RANGE:
         if (it->at >= v.u.range->n) return 0;
-        *out = tl_v_int(v.u.range->start + v.u.range->step * (int64_t)it->at++);
+        /* modulo 2^64: the item fits, the product need not */
+        *out = tl_v_int((int64_t)((uint64_t)v.u.range->start + (uint64_t)v.u.range->step * it->at++));
         return 1;
     case TL_GEN: {
         tl_x_enter(c);

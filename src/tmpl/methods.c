@@ -27,7 +27,9 @@ M(str_rjust) { (void)args; return padded(c, v, a, '>'); }
 M(str_zfill) {
     (void)args;
     int sign = v.n && (v.u.s[0] == '-' || v.u.s[0] == '+');
-    tl_val digits = tl_str_pad(c, tl_str_sub(v, (size_t)sign, v.n), tl_arg_int(c, a[0], 0) - sign, tl_v_str("0", 1), '>');
+    int64_t width = tl_arg_int(c, a[0], 0);
+    if (width > 0) width -= sign;
+    tl_val digits = tl_str_pad(c, tl_str_sub(v, (size_t)sign, v.n), width, tl_v_str("0", 1), '>');
     return sign ? tl_x_binary(c, '+', tl_str_sub(v, 0, 1), digits) : digits;
 }
 

@@ -27,7 +27,7 @@ enum {
     TL_TMPL_MAX_NESTING = 200,         /* of tags, brackets, JSON */
     TL_TMPL_MAX_DEPTH = 1000,          /* of evaluation: nesting times calls */
     TL_TMPL_MAX_RANGE = 100000,        /* items of range(), Jinja2's own limit */
-    TL_TMPL_MAX_STEPS = 50000000,      /* expressions, statements, items, and 64 bytes of text each */
+    TL_TMPL_MAX_STEPS = 20000000,      /* expressions, statements, items, and 64 bytes of text each */
     TL_TMPL_MAX_MEMORY = 256 << 20,    /* bytes of all values of one rendering */
     TL_TMPL_MAX_OUTPUT = 64 << 20      /* bytes of text at any time, unfinished parts included */
 };
