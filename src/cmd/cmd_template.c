@@ -4,6 +4,7 @@
  * looking at what a model would get. */
 #include <string.h>
 #include "cmd/cmd.h"
+#include "cmd/term.h"
 #include "tinyllm.h"
 #include "tmpl/tmpl.h"
 
@@ -107,7 +108,8 @@ static int template_main(const tl_cmd *self, int argc, char **argv) {
     tl_tmpl_source sources[2] = {{path, NULL, s.tokens.p, s.tokens.n}, {json_name, NULL, json, n_json}};
     int own = s.tokens.n > 0;   /* the case's tokens win over the file's */
     if (t && check_keys(&s, &sources[1], &err) == TL_OK) tl_tmpl_render(t, sources + !own, 1 + own, &out, NULL, &err);
-    if (!err.code && out.n) fwrite(out.p, 1, out.n, stdout);
+    tl_term shown = tl_term_open(stdout);
+    if (!err.code) tl_term_write(&shown, out.p, out.n);
     tl_buf_free(&out);
     tl_buf_free(&s.tokens);
     tl_tmpl_free(t);

@@ -4,6 +4,7 @@
 #include <string.h>
 #include "base/utf8.h"
 #include "cmd/cmd_model.h"
+#include "cmd/term.h"
 #include "model/model.h"
 
 typedef struct tokenize_args {
@@ -151,7 +152,8 @@ static int tokenize_main(const tl_cmd *self, int argc, char **argv) {
     if (text && a.decode) decode(&a, t, text, &out, &err);
     else if (text) encode(&a, t, text, n, &out, &err);
     if (out.failed) tl_fail(&err, TL_E_MEMORY, "out of memory for the output");
-    if (!err.code && out.n) fwrite(out.p, 1, out.n, stdout);
+    tl_term shown = tl_term_open(stdout);
+    if (!err.code) tl_term_write(&shown, out.p, out.n);
     tl_buf_free(&out);
     tl_free(text);
     tl_tokenizer_free(t);

@@ -7,23 +7,21 @@
 #include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include "base/utf8.h"
 #include "cmd/term.h"
 
-/* Length of the control character at p, 0: none. C1 controls are two bytes of UTF-8; a terminal may also take a single
- * byte of them for one, but whole characters hold none. */
-static size_t control(const unsigned char *p, size_t n) {
-    if (*p == '\n' || *p == '\t') return 0;
-    if (*p < 0x20 || *p == 0x7F) return 1;
-    return *p == 0xC2 && n > 1 && p[1] >= 0x80 && p[1] < 0xA0 ? 2 : 0;
-}
+/* Controls of ASCII and C1, and bytes that are no character: a terminal may take one of them for a C1 control. */
+static int is_control(int32_t cp) { return cp != '\n' && cp != '\t' && (cp < 0x20 || (cp >= 0x7F && cp < 0xA0)); }
 
 void tl_term_escape(tl_buf *out, const char *text, size_t n) {
-    const unsigned char *p = (const unsigned char *)text;
     size_t from = 0;
-    for (size_t at = 0, len; at < n; at += len ? len : 1) {
-        if (!(len = control(p + at, n - at))) continue;
+    int32_t cp;
+    for (size_t at = 0, len; at < n; at += len) {
+        len = tl_utf8_next(text + at, n - at, &cp);
+        if (!is_control(cp)) continue;
         tl_buf_add(out, text + from, at - from);
-        tl_buf_fmt(out, "\\x%02x", p[at + len - 1]);
+        if (cp >= 0) tl_buf_fmt(out, "\\x%02x", (unsigned)cp);
+        for (size_t i = 0; cp < 0 && i < len; i++) tl_buf_fmt(out, "\\x%02x", (unsigned char)text[at + i]);
         from = at + len;
     }
     tl_buf_add(out, text + from, n - from);

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * term.h: a model's text on a terminal. What a model writes is not trusted with the terminal: sequences that set titles,
- * colours or the cursor are shown, not sent. */
+ * term.h: texts on a terminal. What a model, a template or a message says is not trusted with the terminal: sequences that
+ * set titles, colours or the cursor are shown, not sent. */
 #ifndef TL_TERM_H
 #define TL_TERM_H
 
 #include "base/base.h"
 
-/* Appends text [n], whole UTF-8 characters, with control characters but newline and tab as \xNN. */
+/* Appends text [n] with control characters but newline and tab, and bytes that are no UTF-8, as \xNN. */
 void tl_term_escape(tl_buf *out, const char *text, size_t n);
 
 /* Where a text goes, and how its last line stands. shared: status lines go there too (a terminal, or 2>&1). */

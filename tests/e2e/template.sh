@@ -14,6 +14,17 @@ printf '{{ strftime_now("%%Y") }}' >"$tmp/now.jinja"
 run template "$tmp/now.jinja" --input "$tmp/c.json"
 check clock text_is "$(date +%Y)"
 
+# A terminal is not left to what messages say; a pipe gets it as it is.
+printf '{"messages": [{"role": "user", "content": "\\u001b]0;x\\u0007\\u009b2J"}]}' >"$tmp/esc.json"
+run template "$tmp/t.jinja" --input "$tmp/esc.json"
+check pipe_gets_raw_text text_is '<user>\033]0;x\007\302\2332J\n'
+if command -v script >/dev/null 2>&1 && [ -z "${RUNNER:-}" ]; then
+    script -qec "'$TINYLLM' template '$tmp/t.jinja' --input '$tmp/esc.json'" /dev/null </dev/null 2>&1 | tr -d '\r' >"$tmp/out"
+    check terminal_gets_escapes text_is '<user>\\x1b]0;x\\x07\\x9b2J\n'
+else
+    echo "skip terminal_gets_escapes: no script"
+fi
+
 printf 'a\n{{ raise_exception("no roles") }}' >"$tmp/bad.jinja"
 run template "$tmp/bad.jinja" --input "$tmp/c.json"
 check raised refused 1 "bad.jinja: line 2: no roles"

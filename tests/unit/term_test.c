@@ -11,6 +11,7 @@ static void escapes(void) {
         {"\0", 1, "\\x00"},
         {"\xc2\x9b" "31m", 5, "\\x9b31m"},                /* CSI as one character */
         {"\xc2\xa0\xc3\xa4\xe2\x9c\x93", 7, "\xc2\xa0\xc3\xa4\xe2\x9c\x93"},
+        {"\x9b" "31m\xff\xe2\x9c", 7, "\\x9b31m\\xff\\xe2\\x9c"},   /* no characters */
         {"", 0, ""},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
