@@ -187,9 +187,11 @@ static void print_figures(const run *r) {
     tl_generator_stats g = tl_generator_get_stats(r->g);
     print_finish(r, &g);
     if (g.finish == TL_END_CANCELLED && !g.n_tokens) return;   /* nothing was measured */
-    tl_status("load %.0f ms | prefill %d tok, %.4g tok/s | decode %d tok, %.4g tok/s, %.3g GB/s read | seed %lld",
-              r->load * 1e3, r->n_prefilled, rate(r->n_prefilled, r->prefill), g.n_tokens,
-              rate(g.n_computed, g.seconds), gb_per_second(r, &g), (long long)tl_sampler_seed(r->smp));
+    char speed[80] = "";   /* the prompt's logits give the first token: one alone has none */
+    if (g.n_computed)
+        snprintf(speed, sizeof speed, ", %.4g tok/s, %.3g GB/s read", rate(g.n_computed, g.seconds), gb_per_second(r, &g));
+    tl_status("load %.0f ms | prefill %d tok, %.4g tok/s | decode %d tok%s | seed %lld", r->load * 1e3, r->n_prefilled,
+              rate(r->n_prefilled, r->prefill), g.n_tokens, speed, (long long)tl_sampler_seed(r->smp));
 }
 
 static int print_json(run *r, tl_error *err) {

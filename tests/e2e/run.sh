@@ -20,6 +20,8 @@ cp "$tmp/out" "$all"
 check text_on_stdout eval 'exits 0 && [ -s "$tmp/out" ] && ! out_has "# "'
 check status_on_stderr eval 'grep -qE "$figures" "$tmp/err" && grep -qE "^# model tiny random model \(llama\)" "$tmp/err"'
 check prompt_not_repeated eval '! out_has "the end"'
+run run "$m" -p "the end" -n 1 --ignore-eos
+check one_token_has_no_speed eval 'err_has "decode 1 tok | seed"'
 run run "$m" -p "the end" -n 24 --temp 0 --ignore-eos --quiet
 check quiet eval 'exits 0 && silent err && same "$tmp/out" "$all"'
 run run "$m" --prompt="the end" --n-predict=24 --temp 0 --ignore-eos -t 1 -q
@@ -112,7 +114,7 @@ run run "$m" "the end" -n5 --temperature 0 -s 3 --ctx-size 64 --ignore-eos --jso
 check words_of_others eval 'exits 0 && json_is tokens 5 && json_is seed 3 && json_is ctx 64'
 run run "$m" "the end" -p "the end"
 check text_twice refused 2 "given twice"
-for option in "-ngl 99" "-cnv" "-m x" "--mlock" "-b 512" "-fa"; do
+for option in "-ngl 99" "-cnv" "-m x" "--mlock" "-b 512" "-fa" "-no-cnv" "-st" "-e" "--chat-template x" "-hf x"; do
     run run "$m" -p x $option
     check "hint_for_${option%% *}" refused 2 "unknown option ${option%% *}: "
 done
