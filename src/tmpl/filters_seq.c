@@ -21,6 +21,7 @@ static tl_val get_path(tl_tx *c, tl_val item, tl_val attribute, tl_val otherwise
         item = tl_x_item(c, item, attribute);
         return item.kind == TL_UNDEF && otherwise.kind ? otherwise : item;
     }
+    tl_x_work(c, attribute.n / TL_X_CHARS);   /* for every item, not once for all */
     for (size_t from = 0; from <= attribute.n;) {
         const char *dot = memchr(attribute.u.s + from, '.', attribute.n - from);
         size_t to = dot ? (size_t)(dot - attribute.u.s) : attribute.n;
