@@ -113,17 +113,18 @@ static void note_missing(const tl_table *t, tl_page page, tl_buf *out) {
 static void add_part(const tl_table *all, int counters, tl_page page, tl_buf *out) {
     tl_col shown[N_COLS];
     tl_table t = *all;
-    int numbers = 0, seen = 0;
+    int numbers = 0;
     memcpy(shown, all->cols, sizeof shown);
     t.cols = shown;
     for (int c = 0; c < t.n_cols; c++) {
         const char *key = shown[c].key;
         int counter = key && (strstr(key, "joules") || strstr(key, "cycles") || strstr(key, "instr") || strstr(key, "misses"));
+        int seen = 0;
         for (int r = 0; counter && r < tl_table_rows(&t); r++) {
             const tl_cell *x = &t.cells[(size_t)r * N_COLS + (size_t)c];
-            seen = !x->text && isfinite(x->num);
-            numbers |= seen;
+            seen |= !x->text && isfinite(x->num);
         }
+        numbers |= seen;
         int subject = shown[c].kind & TL_COL_ONCE || (key && !strcmp(key, "test"));
         if (counter ? !counters || !seen : counters && (!subject || !strcmp(key, "rss_bytes"))) shown[c].title = NULL;
     }

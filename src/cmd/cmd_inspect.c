@@ -6,6 +6,7 @@
 #include <math.h>
 #include <string.h>
 #include "cmd/cmd.h"
+#include "cmd/term.h"
 #include "model/facts.h"
 #include "perf/perf.h"
 
@@ -29,28 +30,11 @@ static const char *const type_names[TL_GGUF_N_TYPES] = {"u8", "i8", "u16", "i16"
 
 /* ---- text -------------------------------------------------------------------------------------------------------- */
 
-/* Length of a UTF-8 character by its first byte, 0: none starts so. */
-static size_t utf8_length(unsigned char c) {
-    return c < 0x80 ? 1 : c < 0xc2 ? 0 : c < 0xe0 ? 2 : c < 0xf0 ? 3 : c < 0xf5 ? 4 : 0;
-}
-
-/* A text of the file: control characters (C0, DEL, C1) and stray bytes as \xNN, cut after SHOWN_BYTES. */
+/* A text of the file, without control characters, cut after the character at SHOWN_BYTES. */
 static void add_text(tl_buf *b, tl_slice s) {
     size_t n = s.n < SHOWN_BYTES ? s.n : SHOWN_BYTES;
-    for (size_t i = 0; i < n;) {
-        unsigned char c = (unsigned char)s.p[i];
-        size_t len = utf8_length(c);
-        int whole = len && i + len <= s.n;
-        for (size_t k = 1; whole && k < len; k++) whole = ((unsigned char)s.p[i + k] & 0xc0) == 0x80;
-        int control = c < 0x20 || c == 0x7f || (whole && c == 0xc2 && (unsigned char)s.p[i + 1] < 0xa0);
-        if (!whole || control) {
-            tl_buf_fmt(b, "\\x%02x", c);
-            i++;
-        } else {
-            tl_buf_add(b, s.p + i, len);
-            i += len;
-        }
-    }
+    for (int i = 0; i < 3 && n < s.n && ((unsigned char)s.p[n] & 0xc0) == 0x80; i++) n++;
+    tl_term_escape(b, s.p, n, "");
     if (n < s.n) tl_buf_str(b, "...");
 }
 

@@ -11,17 +11,16 @@
 #include "cmd/term.h"
 
 /* Controls of ASCII and C1, and bytes that are no character: a terminal may take one of them for a C1 control. */
-static int is_control(int32_t cp) { return cp != '\n' && cp != '\t' && (cp < 0x20 || (cp >= 0x7F && cp < 0xA0)); }
+static int is_control(int32_t cp) { return cp < 0x20 || (cp >= 0x7F && cp < 0xA0); }
 
-void tl_term_escape(tl_buf *out, const char *text, size_t n) {
+void tl_term_escape(tl_buf *out, const char *text, size_t n, const char *keep) {
     size_t from = 0;
     int32_t cp;
     for (size_t at = 0, len; at < n; at += len) {
         len = tl_utf8_next(text + at, n - at, &cp);
-        if (!is_control(cp)) continue;
+        if (!is_control(cp) || (cp > 0 && strchr(keep, cp))) continue;
         tl_buf_add(out, text + from, at - from);
-        if (cp >= 0) tl_buf_fmt(out, "\\x%02x", (unsigned)cp);
-        for (size_t i = 0; cp < 0 && i < len; i++) tl_buf_fmt(out, "\\x%02x", (unsigned char)text[at + i]);
+        for (size_t i = 0; i < len; i++) tl_buf_fmt(out, "\\x%02x", (unsigned char)text[at + i]);
         from = at + len;
     }
     tl_buf_add(out, text + from, n - from);
@@ -39,7 +38,7 @@ void tl_term_write(tl_term *t, const char *text, size_t n) {
     if (!n) return;
     tl_buf shown = {0};
     if (t->is_terminal) {
-        tl_term_escape(&shown, text, n);
+        tl_term_escape(&shown, text, n, "\n\t");
         fwrite(shown.p, 1, shown.n, t->f);
         tl_buf_free(&shown);
     } else fwrite(text, 1, n, t->f);

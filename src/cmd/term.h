@@ -7,8 +7,9 @@
 
 #include "base/base.h"
 
-/* Appends text [n] with control characters but newline and tab, and bytes that are no UTF-8, as \xNN. */
-void tl_term_escape(tl_buf *out, const char *text, size_t n);
+/* Appends text [n] with the bytes of control characters, and bytes that are no UTF-8, as \xNN. keep: control characters
+ * of ASCII that stay as they are. */
+void tl_term_escape(tl_buf *out, const char *text, size_t n, const char *keep);
 
 /* Where a text goes, and how its last line stands. shared: status lines go there too (a terminal, or 2>&1). */
 typedef struct tl_term { FILE *f; int is_terminal, shared, mid_line; } tl_term;

@@ -54,6 +54,7 @@ tl_generator *tl_generator_new(const tl_model *m, tl_sampler *sampler, const tl_
     if (!g) return NULL;
     g->m = m;
     g->sampler = sampler;
+    if (o.max_tokens == 0) g->stats.finish = TL_END_LENGTH;   /* nothing is to be picked */
     if (copy_options(g, &o, err) == TL_OK) return g;
     tl_generator_free(g);
     return NULL;
@@ -123,8 +124,6 @@ static int ends(const tl_generator *g, int32_t id) {
     return tl_token_is_end(g->m, id);
 }
 
-static int full(const tl_generator *g) { return g->o.max_tokens >= 0 && g->stats.n_tokens >= g->o.max_tokens; }
-
 static int give(tl_generator *g, int32_t id, tl_step *step, tl_error *err) {
     if (g->stats.finish) flush(g);
     if (g->text.failed || g->stops.held.failed) return tl_fail(err, TL_E_MEMORY, "out of memory for the text");
@@ -136,18 +135,14 @@ int tl_generator_step(tl_generator *g, const float *logits, tl_step *step, tl_er
     if (!g || !step) return tl_null(err, g ? "step" : "generator");
     g->text.n = 0;
     if (g->stats.finish) return give(g, -1, step, err);
-    if (full(g)) {   /* with max_tokens 0 */
-        g->stats.finish = TL_END_LENGTH;
-        return give(g, -1, step, err);
-    }
     int32_t id = tl_sampler_pick(g->sampler, logits, err);
     if (id < 0) return id;
     if (ends(g, id)) g->stats.finish = TL_END_TOKEN;
     else {
         int rc = push_token(g, id, err);
         if (rc != TL_OK) return rc;
-        g->stats.n_tokens++;
-        if (!g->stats.finish && full(g)) g->stats.finish = TL_END_LENGTH;   /* the last one need not be computed */
+        /* The last one need not be computed. */
+        if (++g->stats.n_tokens == g->o.max_tokens && !g->stats.finish) g->stats.finish = TL_END_LENGTH;
     }
     return give(g, id, step, err);
 }

@@ -65,12 +65,13 @@ static const char *title(const tl_table *t, int col, number buf) {
     return buf;
 }
 
-/* Places a text takes: characters of UTF-8. */
-static int places(const char *s) {
-    int n = 0;
-    for (; *s; s++) n += ((unsigned char)*s & 0xC0) != 0x80;
-    return n;
+/* Places that n bytes of text take: characters of UTF-8. */
+static int places_of(const char *s, size_t n) {
+    int places = 0;
+    for (size_t i = 0; i < n; i++) places += ((unsigned char)s[i] & 0xC0) != 0x80;
+    return places;
 }
+static int places(const char *s) { return places_of(s, strlen(s)); }
 
 /* Where a column goes. */
 enum { HIDDEN, COLUMN, ABOVE, HEADING };
@@ -200,8 +201,7 @@ void tl_wrap(tl_buf *out, const char *text, int width) {
     int at = 0;
     while (*text) {
         size_t n = strcspn(text, " ");
-        int wide = 0;
-        for (size_t i = 0; i < n; i++) wide += ((unsigned char)text[i] & 0xC0) != 0x80;
+        int wide = places_of(text, n);
         if (at && width > 0 && at + 1 + wide > width) {
             tl_buf_str(out, "\n");
             at = 0;

@@ -20,7 +20,7 @@ run template "$tmp/t.jinja" --input "$tmp/esc.json"
 check pipe_gets_raw_text text_is '<user>\033]0;x\007\302\2332J\n'
 if command -v script >/dev/null 2>&1 && [ -z "${RUNNER:-}" ]; then
     script -qec "'$TINYLLM' template '$tmp/t.jinja' --input '$tmp/esc.json'" /dev/null </dev/null 2>&1 | tr -d '\r' >"$tmp/out"
-    check terminal_gets_escapes text_is '<user>\\x1b]0;x\\x07\\x9b2J\n'
+    check terminal_gets_escapes text_is '<user>\\x1b]0;x\\x07\\xc2\\x9b2J\n'
 else
     echo "skip terminal_gets_escapes: no script"
 fi

@@ -4,7 +4,9 @@
 #include "test.h"
 #include "base/pool.h"
 
+#include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #define MAX_T 16
@@ -139,7 +141,33 @@ static void threads_for(void) {
     CHECK(tl_threads_for(-1) == -1 && tl_threads_for(TL_MAX_THREADS + 1) == TL_MAX_THREADS + 1);
 }
 
+/* A process that has no room for the threads' stacks; exits with 0 if it is told what is missing. */
+static int without_room(void) {
+    tl_error err = {0};
+    long pages = 0;
+    FILE *f = fopen("/proc/self/statm", "r");
+    if (!f || fscanf(f, "%ld", &pages) != 1) return 1;
+    rlim_t most = (rlim_t)pages * (rlim_t)sysconf(_SC_PAGESIZE) + (256 << 10);   /* a few small allocations, no stack */
+    tl_pool *p = setrlimit(RLIMIT_AS, &(struct rlimit){most, most}) == 0 ? tl_pool_new(8, &err) : NULL;
+    return p || err.code != TL_E_SYSTEM || !strstr(err.text, "cannot start thread 2 of 8") || !strstr(err.text, "try fewer threads");
+}
+
+static void no_thread_to_be_had(void) {
+    int status = 1;
+    pid_t child = fork();
+    if (!child) _exit(without_room());
+    CHECK(child > 0 && waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 0);
+}
+
+static void limits_of_memory(void) { SKIP("no_thread_to_be_had: sanitizers and emulators map memory of their own"); }
+
 int main(void) {
+#ifdef __SANITIZE_ADDRESS__
+    RUN(limits_of_memory);
+#else
+    if (getenv("RUNNER")) RUN(limits_of_memory);
+    else RUN(no_thread_to_be_had);   /* first: the C library keeps the stacks of threads that ended */
+#endif
     RUN(barriers_order_memory);
     RUN(bad_sizes);
     RUN(split_covers);

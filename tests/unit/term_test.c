@@ -9,14 +9,14 @@ static void escapes(void) {
         {"\x1b]0;title\x07", 10, "\\x1b]0;title\\x07"},
         {"a\rb\bc\x7f", 6, "a\\x0db\\x08c\\x7f"},
         {"\0", 1, "\\x00"},
-        {"\xc2\x9b" "31m", 5, "\\x9b31m"},                /* CSI as one character */
+        {"\xc2\x9b" "31m", 5, "\\xc2\\x9b31m"},            /* CSI as one character */
         {"\xc2\xa0\xc3\xa4\xe2\x9c\x93", 7, "\xc2\xa0\xc3\xa4\xe2\x9c\x93"},
         {"\x9b" "31m\xff\xe2\x9c", 7, "\\x9b31m\\xff\\xe2\\x9c"},   /* no characters */
         {"", 0, ""},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         tl_buf b = {0};
-        tl_term_escape(&b, cases[i].text, cases[i].n);
+        tl_term_escape(&b, cases[i].text, cases[i].n, "\n\t");
         tl_buf_add(&b, "", 0);
         CHECKF(b.n == strlen(cases[i].want) && memcmp(b.p, cases[i].want, b.n) == 0, "case %zu: %s", i, b.p);
         tl_buf_free(&b);
