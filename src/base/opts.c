@@ -131,6 +131,12 @@ static const char *next_value(const tl_opt *table, const tl_opt *o, const char *
     return word;
 }
 
+/* What another program's option calls by a name and is the first word here; NULL: word is none such. */
+static const tl_opt_other *find_word(const tl_opt *table, const tl_opt_other *others, const char *word, size_t n) {
+    const tl_opt_other *o = find(table, word, n) ? NULL : find_other(others, word, n);
+    return o && o->same && strcmp(o->same, TL_OPT_WORD) == 0 ? o : NULL;
+}
+
 int tl_opts_parse(const tl_opt *table, const tl_opt_other *others, void *into, int argc, char **argv, const char **pos, int max_pos,
                   int *n_pos, tl_error *err) {
     int only_words = 0;
@@ -147,6 +153,12 @@ int tl_opts_parse(const tl_opt *table, const tl_opt_other *others, void *into, i
             continue;
         }
         size_t n = strncmp(word, "--", 2) == 0 ? strcspn(word, "=") : strlen(word);
+        if (*n_pos < max_pos && find_word(table, others, word, n)) {
+            if (!word[n] && i + 1 == argc) return tl_fail(err, TL_E_ARGUMENT, "%s needs a value", word);
+            memmove(pos + 1, pos, (size_t)(*n_pos)++ * sizeof *pos);
+            pos[0] = word[n] ? word + n + 1 : argv[++i];
+            continue;
+        }
         const tl_opt *o = resolve(table, others, word, &n);
         if (!o) return unknown(table, others, word, n, err);
         const char *value = word[n] == '=' ? word + n + 1 : word[n] ? word + n : NULL;

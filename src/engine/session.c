@@ -214,7 +214,8 @@ static int run_slice(struct tl_session *s, const tl_batch *b, int at, int n, tl_
         if (rc == TL_E_CANCELLED) atomic_store(&s->cancelled, 0);
         for (int i = n - 1; i >= 0; i--) tl_kv_truncate(&s->kv, s->run.seq[i], s->run.pos[i]);
         for (int i = 0; i < s->kv.n_seq; i++) tl_kv_trim(&s->kv, i);   /* what later slices would have filled */
-        return tl_fail(err, rc, rc == TL_E_IO ? "the model's file was cut or cannot be read any more" : "cancelled");
+        if (rc == TL_E_IO) return tl_fail(err, rc, "%s: the file was cut or cannot be read any more", s->m->gguf->path);
+        return tl_fail(err, rc, "cancelled");
     }
     s->n_logits += s->n_want;
     return TL_OK;

@@ -114,12 +114,14 @@ run run "$m" "the end" -n5 --temperature 0 -s 3 --ctx-size 64 --ignore-eos --jso
 check words_of_others eval 'exits 0 && json_is tokens 5 && json_is seed 3 && json_is ctx 64'
 run run "$m" "the end" -p "the end"
 check text_twice refused 2 "given twice"
-for option in "-ngl 99" "-cnv" "-m x" "--mlock" "-b 512" "-fa" "-no-cnv" "-st" "-e" "--chat-template x" "-hf x"; do
+for option in "-ngl 99" "-cnv" "--mlock" "-b 512" "-fa" "-no-cnv" "-st" "-e" "--chat-template x" "-hf x"; do
     run run "$m" -p x $option
     check "hint_for_${option%% *}" refused 2 "unknown option ${option%% *}: "
 done
 run "$m" "the end" -n 24 --temp 0 --ignore-eos -q
 check model_alone_runs same "$tmp/out" "$all"
+run -m "$m" -p "the end" -n 24 --temp 0 --ignore-eos -q
+check model_by_option_runs same "$tmp/out" "$all"
 # A terminal is not left to what a model writes; a pipe gets it as it is. Token 10 is a line break, 27 is escape.
 if command -v script >/dev/null 2>&1 && [ -z "${RUNNER:-}" ]; then
     run run "$m" -p "the end" -n 1 --logit-bias 27=100 -q

@@ -30,7 +30,7 @@ static int use(int exact) {
     if (!s || tl_session_append(s, ids, 5, &err) != TL_OK) return 1;
     for (int i = 0; i < 40; i++) ids[i] = 50 * i;
     if (truncate(path, 4096) != 0) return 2;
-    if (tl_session_append(s, ids, 40, &err) != TL_E_IO || !strstr(err.text, "cut")) return 3;
+    if (tl_session_append(s, ids, 40, &err) != TL_E_IO || !strstr(err.text, "cut") || !strstr(err.text, path)) return 3;
     if (tl_session_pos(s, 0) != 5) return 4;
     if (tl_session_append(s, last, 1, NULL) != TL_E_IO || tl_session_pos(s, 0) != 5) return 5;
     char text[16];

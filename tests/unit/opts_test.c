@@ -41,7 +41,8 @@ static args parse(const char *line) {
         if (!p) break;
         *p++ = 0;
     }
-    a.rc = tl_opts_parse(table, NULL, &a, argc, argv, a.pos, 2, &a.n_pos, &a.err);
+    static const tl_opt_other others[] = {{"-m,--model", TL_OPT_WORD, "no model here"}, {0}};
+    a.rc = tl_opts_parse(table, others, &a, argc, argv, a.pos, 2, &a.n_pos, &a.err);
     return a;
 }
 
@@ -53,6 +54,14 @@ static void forms(void) {
     CHECK(a.n_pos == 1 && strcmp(a.pos[0], "m.gguf") == 0);
     a = parse("-n|-1|--any|-9223372036854775808|--temp|+1e1|-p|-");
     CHECK(a.rc == 0 && a.n == -1 && a.any == INT64_MIN && a.temp == 10 && strcmp(a.prompt, "-") == 0);
+    a = parse("hello|-m|m.gguf");   /* another program's way to name the first word */
+    CHECK(a.rc == 0 && a.n_pos == 2 && strcmp(a.pos[0], "m.gguf") == 0 && strcmp(a.pos[1], "hello") == 0);
+    a = parse("--model=m.gguf");
+    CHECK(a.rc == 0 && a.n_pos == 1 && strcmp(a.pos[0], "m.gguf") == 0);
+    a = parse("-m");
+    CHECK(a.rc == TL_E_ARGUMENT && strstr(a.err.text, "-m needs a value"));
+    a = parse("a|b|-m|c");
+    CHECK(a.rc == TL_E_ARGUMENT && strstr(a.err.text, "no model here"));
     a = parse("-|--|-n");
     CHECK(a.rc == 0 && a.n_pos == 2 && strcmp(a.pos[0], "-") == 0 && strcmp(a.pos[1], "-n") == 0 && a.n == 7);
     a = parse("-p||--stop|-x|--stop=--temp|--stop=");
