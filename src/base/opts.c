@@ -131,10 +131,10 @@ static const char *next_value(const tl_opt *table, const tl_opt *o, const char *
     return word;
 }
 
-/* What another program's option calls by a name and is the first word here; NULL: word is none such. */
-static const tl_opt_other *find_word(const tl_opt *table, const tl_opt_other *others, const char *word, size_t n) {
+/* Does another program give by this option what is the first word here? */
+static int is_first_word(const tl_opt *table, const tl_opt_other *others, const char *word, size_t n) {
     const tl_opt_other *o = find(table, word, n) ? NULL : find_other(others, word, n);
-    return o && o->same && strcmp(o->same, TL_OPT_WORD) == 0 ? o : NULL;
+    return o && o->same && strcmp(o->same, TL_OPT_WORD) == 0;
 }
 
 int tl_opts_parse(const tl_opt *table, const tl_opt_other *others, void *into, int argc, char **argv, const char **pos, int max_pos,
@@ -153,10 +153,10 @@ int tl_opts_parse(const tl_opt *table, const tl_opt_other *others, void *into, i
             continue;
         }
         size_t n = strncmp(word, "--", 2) == 0 ? strcspn(word, "=") : strlen(word);
-        if (*n_pos < max_pos && find_word(table, others, word, n)) {
+        if (max_pos && is_first_word(table, others, word, n)) {
+            if (*n_pos) return tl_fail(err, TL_E_ARGUMENT, "%.*s: '%s' stands there already", (int)n, word, pos[0]);
             if (!word[n] && i + 1 == argc) return tl_fail(err, TL_E_ARGUMENT, "%s needs a value", word);
-            memmove(pos + 1, pos, (size_t)(*n_pos)++ * sizeof *pos);
-            pos[0] = word[n] ? word + n + 1 : argv[++i];
+            pos[(*n_pos)++] = word[n] ? word + n + 1 : argv[++i];
             continue;
         }
         const tl_opt *o = resolve(table, others, word, &n);

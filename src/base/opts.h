@@ -24,7 +24,7 @@ typedef struct tl_opt {
 } tl_opt;
 
 /* Words of other programs. same: an option here that means the same, and is taken for it where the table has it, or
- * TL_OPT_WORD: what follows is taken for the first of the words; else hint: what to do instead. Ends with names == NULL. */
+ * TL_OPT_WORD: its value is the first of the words; else hint: what to do instead. Ends with names == NULL. */
 #define TL_OPT_WORD "WORD"
 typedef struct tl_opt_other { const char *names, *same, *hint; } tl_opt_other;
 

@@ -70,7 +70,7 @@ static int help(int argc, char **argv) {
 /* "tinyllm model.gguf" is short for run, and so is the form of other programs, "tinyllm -m model.gguf". */
 static int is_model(const char *word) {
     size_t n = strlen(word);
-    if (strcmp(word, "-m") == 0 || strcmp(word, "--model") == 0) return 1;
+    if (strcmp(word, "-m") == 0 || strcmp(word, "--model") == 0 || strncmp(word, "--model=", 8) == 0) return 1;
     return word[0] != '-' && n > 5 && strcmp(word + n - 5, ".gguf") == 0;
 }
 

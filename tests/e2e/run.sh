@@ -122,6 +122,12 @@ run "$m" "the end" -n 24 --temp 0 --ignore-eos -q
 check model_alone_runs same "$tmp/out" "$all"
 run -m "$m" -p "the end" -n 24 --temp 0 --ignore-eos -q
 check model_by_option_runs same "$tmp/out" "$all"
+run --model="$m" -p "the end" -n 24 --temp 0 --ignore-eos -q
+check model_by_long_option_runs same "$tmp/out" "$all"
+run run "$m" -m other.gguf
+check model_twice refused 2 "stands there already"
+run cpu -m "$m"
+check no_model_wanted refused 2 "takes no model"
 # A terminal is not left to what a model writes; a pipe gets it as it is. Token 10 is a line break, 27 is escape.
 if command -v script >/dev/null 2>&1 && [ -z "${RUNNER:-}" ]; then
     run run "$m" -p "the end" -n 1 --logit-bias 27=100 -q

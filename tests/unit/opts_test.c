@@ -54,14 +54,16 @@ static void forms(void) {
     CHECK(a.n_pos == 1 && strcmp(a.pos[0], "m.gguf") == 0);
     a = parse("-n|-1|--any|-9223372036854775808|--temp|+1e1|-p|-");
     CHECK(a.rc == 0 && a.n == -1 && a.any == INT64_MIN && a.temp == 10 && strcmp(a.prompt, "-") == 0);
-    a = parse("hello|-m|m.gguf");   /* another program's way to name the first word */
+    a = parse("-m|m.gguf|hello");   /* another program's way to name the first word */
     CHECK(a.rc == 0 && a.n_pos == 2 && strcmp(a.pos[0], "m.gguf") == 0 && strcmp(a.pos[1], "hello") == 0);
     a = parse("--model=m.gguf");
     CHECK(a.rc == 0 && a.n_pos == 1 && strcmp(a.pos[0], "m.gguf") == 0);
     a = parse("-m");
     CHECK(a.rc == TL_E_ARGUMENT && strstr(a.err.text, "-m needs a value"));
-    a = parse("a|b|-m|c");
-    CHECK(a.rc == TL_E_ARGUMENT && strstr(a.err.text, "no model here"));
+    a = parse("a|--model=b");       /* which of them is meant? */
+    CHECK(a.rc == TL_E_ARGUMENT && strstr(a.err.text, "--model: 'a' stands there already"));
+    a = parse("-m|a|-m|b");
+    CHECK(a.rc == TL_E_ARGUMENT && strstr(a.err.text, "'a' stands there already"));
     a = parse("-|--|-n");
     CHECK(a.rc == 0 && a.n_pos == 2 && strcmp(a.pos[0], "-") == 0 && strcmp(a.pos[1], "-n") == 0 && a.n == 7);
     a = parse("-p||--stop|-x|--stop=--temp|--stop=");
