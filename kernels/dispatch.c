@@ -44,6 +44,7 @@ int tl_level_by_name(const char *name) {
  * slot may hold an instruction that the wanted level does not promise. */
 void tl_kernels_init(tl_kernels *k, int level) {
     memset(k, 0, sizeof *k);
+    k->stream_from = tl_cpu_stream_from();
     for (int i = 0; i <= level; i++)
         if (!(tl_levels[i].needs & ~tl_levels[level].needs)) tl_levels[i].fill(k);
 }

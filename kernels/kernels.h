@@ -119,7 +119,9 @@ typedef struct tl_gemm_args {
     size_t y_stride;    /* floats */
     int add;
     void *scratch;      /* TL_GEMM_SCRATCH(k) bytes, 64-byte aligned, private to the calling thread */
+    size_t stream_from; /* bytes of a group from which a single token reads TL_STREAMS side by side; changes no bit */
 } tl_gemm_args;
+#define TL_STREAMS 4
 #define TL_GEMM_SCRATCH(k) ((size_t)(k) * 72 + 16384)
 /* Relative bound of the float part: k/32 blocks of at most 2 half blocks and one min term, 4 roundings each. */
 #define TL_GEMM_EPS(k) (((double)(k) / 32 * 3 + 8) * 6e-8)
@@ -222,6 +224,7 @@ enum { TL_ROPE_NORM, TL_ROPE_NEOX };   /* pairs (2i, 2i+1) | pairs (i, i + n_rot
 
 typedef struct tl_kernels {
     const char *level;       /* "scalar", "avx2", ... */
+    size_t stream_from;      /* for tl_gemm_args: what this CPU reads fastest */
     /* Products with the activation form a type prefers; every FLOAT and QUANT type has a slot (others: run == NULL). */
     tl_gemm gemm[TL_N_TYPES];
     /* The same without quantizing activations (TL_ACT_F32, raw rows): for --exact and as a reference. */
@@ -276,6 +279,8 @@ extern const tl_level tl_levels[];
 uint32_t tl_cpu_features(void);
 /* Text of a feature bit ("avx512vnni"), NULL past the last. */
 const char *tl_cpu_feature_name(int bit);
+/* tl_kernels.stream_from of this CPU. */
+size_t tl_cpu_stream_from(void);
 /* The CPU's own name, "" where unknown. buf always terminated. */
 void tl_cpu_name(char *buf, size_t size);
 /* Index into tl_levels of the highest level this CPU can run. */

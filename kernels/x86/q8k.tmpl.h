@@ -51,8 +51,8 @@ INLINE void FN(fused, TYPE)(const int T, const int S, const tl_gemm_args *a, con
     UNROLL for (int i = 0; i < S * T; i++) acc[i] = (vf){0};
     for (int i = 0; i < a->k / 256; i++, group += PACKED, terms += 8 * (1 + HALF) * TERM_BYTES) {
         whole_act in = whole_at(x, i);
-        vf d[STREAMS], dmin[STREAMS];
-        vi sc[STREAMS][8 * (1 + HALF)], mn[STREAMS][8 * (1 + HALF)], sum[4];
+        vf d[TL_STREAMS], dmin[TL_STREAMS];
+        vi sc[TL_STREAMS][8 * (1 + HALF)], mn[TL_STREAMS][8 * (1 + HALF)], sum[4];
         vf sum_f32[4], first_half[4];
         UNROLL for (int s = 0; s < S; s++) CAT(ints_, TYPE)(group + (size_t)s * bytes, d + s, sc[s], dmin + s, mn[s]);
         UNROLL for (int j = 0; j < S * T; j++) sum[j] = (vi){0}, sum_f32[j] = first_half[j] = (vf){0};

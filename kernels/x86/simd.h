@@ -34,8 +34,7 @@ INLINE void store_vf(void *p, vf x) { memcpy(p, &x, VBYTES); }
 /* Weights that are read once, in order, are asked for this many bytes ahead: more lines under way than the hardware's
  * own prefetcher keeps (measured: +20 to 30 % read speed on Sapphire Rapids; 4 to 12 KB are equal). Never faults. */
 #define AHEAD 4096
-/* Groups of rows read side by side by one token, and how far ahead their next four may be asked for (of 48 KB of L1). */
-#define STREAMS 4
+/* How far ahead the next TL_STREAMS groups may be asked for (of 48 KB of L1). */
 #define STREAM_REACH (48 << 10)
 INLINE void prefetch(const uint8_t *p, int bytes) {
     UNROLL for (int i = 0; i < bytes; i += 64) _mm_prefetch((const char *)p + i, _MM_HINT_T0);

@@ -30,7 +30,7 @@ static void run_rows(tl_worker *t, const tl_acts *x, const tl_weight *w, const f
     const tl_gemm *g = w->gemm;
     tl_gemm_args a = {
         .type = w->type, .k = w->cols, .n = x->n, .x = x->form[g->act],
-        .y_stride = stride, .add = add, .scratch = t->scratch,
+        .y_stride = stride, .add = add, .scratch = t->scratch, .stream_from = t->k->stream_from,
     };
     for (int r = r0, end; r < r1; r = end) {
         end = w->w || r1 - r < TL_CLAIM_ROWS ? r1 : r + TL_CLAIM_ROWS;

@@ -180,7 +180,7 @@ static void bench_product(const bench *b, const tl_kernels *k, int type, int row
         size_t copy = fill_weights(b, g, info, rows, cols, stream ? 1 << 20 : 1);
         int copies = stream ? (int)(b->weight_bytes / copy) : 1;
         tl_gemm_args a = {.type = type, .k = cols, .x = b->act, .n = n, .y = b->y, .y_stride = MAX_ROWS,
-                          .scratch = b->scratch};
+                          .scratch = b->scratch, .stream_from = k->stream_from};
         product p = {g, a, b->weights, copy, copies, -1, rows, stream ? rows : CLAIM_ROWS};
         fill_act(b, k, g->act, cols, n);
         task t = {.kernel = g->name, .type = info->name, .op = stream ? "gemv" : "gemm",

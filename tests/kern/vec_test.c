@@ -472,7 +472,7 @@ static void check_product(const tl_gemm *g, int type, int k, int n) {
         const float v = uniform();
         memcpy(w + 4 * (size_t)i, &v, 4);
     }
-    tl_gemm_args a = {w, type, k, R0, ROWS, x, n, y, STRIDE, 0, scratch};
+    tl_gemm_args a = {w, type, k, R0, ROWS, x, n, y, STRIDE, 0, scratch, 0};
     for (int i = 0; i < n * STRIDE; i++) y[i] = z[i] = 0.5f;
     g->run(&a);
     a.add = 1, a.y = z;
@@ -492,7 +492,7 @@ static void check_product(const tl_gemm *g, int type, int k, int n) {
         CHECKF(fabs(got - want) <= bound, "%s %s k %d n %d: %g, want %g", K.level, g->name, k, n, got, want);
         CHECKF(z[t0 * STRIDE + r] == 0.5f + got, "%s %s k %d: add", K.level, g->name, k);
         float one[ROWS];
-        tl_gemm_args b = {w, type, k, r, r + 1, x + t0 * k, 1, one, ROWS, 0, scratch};
+        tl_gemm_args b = {w, type, k, r, r + 1, x + t0 * k, 1, one, ROWS, 0, scratch, 0};
         g->run(&b);
         CHECKF(same_bits(one + r, &got, 4), "%s %s k %d: token %d of %d differs alone", K.level, g->name, k, t0, n);
     }
