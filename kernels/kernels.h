@@ -119,7 +119,8 @@ typedef struct tl_gemm_args {
     size_t y_stride;    /* floats */
     int add;
     void *scratch;      /* TL_GEMM_SCRATCH(k) bytes, 64-byte aligned, private to the calling thread */
-    size_t stream_from; /* bytes of a group from which a single token reads TL_STREAMS side by side; changes no bit */
+    size_t stream_from; /* bytes of a group from which one token reads TL_STREAMS side by side (blocks of 32: always);
+                         * changes no bit */
 } tl_gemm_args;
 #define TL_STREAMS 4
 #define TL_GEMM_SCRATCH(k) ((size_t)(k) * 72 + 16384)

@@ -37,10 +37,10 @@ static void FN(expand, TYPE)(const uint8_t *group, int k, uint8_t *panel) {
 
 /* T tokens with codes unpacked in registers: few tokens, where reading the weights is what takes time. S groups of rows
  * are walked side by side, 32 elements of each in turn, where a core reads several streams faster than one, as
- * tl_cpu_stream_from says (Sapphire Rapids, one thread, q4_k of 2048 columns: 0.71 of the read rate with 256 in turn, 0.95
- * with 32; whole models with 2 threads, 4 streams against 1: +12 to +19 % at 576 to 1536 columns). What is asked for ahead is the same place of the next S groups, or
- * AHEAD in the stream where those are too far to stay in L1; for blocks of 256 half of it (q4_k as above: 0.95 against
- * 0.87; q8_0 of 8192 columns loses with half: 0.88 against 1.0). */
+ * tl_cpu_stream_from says (Sapphire Rapids, one thread, q4_k of 2048 columns: 0.71 of the read rate with 256 in turn,
+ * 0.95 with 32; whole models with 2 threads, 4 streams against 1: +12 to +19 % at 576 to 1536 columns). What is asked for
+ * ahead is the same place of the next S groups, or AHEAD in the stream where those are too far to stay in L1; for blocks
+ * of 256 half of it (q4_k as above: 0.95 against 0.87; q8_0 of 8192 columns loses with half: 0.88 against 1.0). */
 INLINE void FN(fused, TYPE)(const int T, const int S, const tl_gemm_args *a, const uint8_t *group, size_t bytes, act_tile x,
                             int r) {
     const uint8_t *terms = (const uint8_t *)a->scratch + x.at * 4;

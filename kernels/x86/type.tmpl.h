@@ -53,9 +53,11 @@ static void FN(gemm, TYPE)(const tl_gemm_args *a) {
     }
     act_tile x = {a->x, a->n, 0};
     FILL_TERMS(a, x);
-    int r = a->r0, side_by_side = a->n == 1 && bytes >= a->stream_from;
-    for (; side_by_side && r + (TL_STREAMS - 1) * ROWS < a->r1; r += TL_STREAMS * ROWS, group += TL_STREAMS * bytes)
+    int r = a->r0;
+    for (; a->n == 1 && (ELEMS == 32 || bytes >= a->stream_from) && r + (TL_STREAMS - 1) * ROWS < a->r1; r += TL_STREAMS * ROWS) {
         FN(fused, TYPE)(1, TL_STREAMS, a, group, bytes, x, r);
+        group += TL_STREAMS * bytes;
+    }
     for (; r < a->r1; r += ROWS, group += bytes) {
         for (x.at = 0; x.at < a->n;) {
             int left = a->n - x.at;
