@@ -223,28 +223,34 @@ typedef struct tl_batch {
 int tl_session_eval(tl_session *s, const tl_batch *batch, tl_error *err);
 /* The same for n tokens of sequence 0, logits of the last. */
 int tl_session_append(tl_session *s, const int32_t *ids, int n, tl_error *err);
+/* Makes a sequence hold ids [n], n >= 1, with the logits of the last: keeps the longest common prefix with what it holds
+ * (at most n - 1 tokens), forgets the rest and computes what is new. Returns how many were kept. A prompt that is longer
+ * than the context (TL_E_CONTEXT) or not of this vocabulary changes nothing; after another error the sequence holds a
+ * beginning of ids. */
+int tl_session_prompt(tl_session *s, int seq, const int32_t *ids, int n, tl_error *err);
 /* Logits [n_vocab] of the i-th wanted row of the last batch (rows in the order of the batch); NULL out of range.
  * Valid until the next eval. */
 const float *tl_session_logits(const tl_session *s, int i);
 /* Positions a sequence holds. */
 int tl_session_pos(const tl_session *s, int seq);
+/* The tokens a sequence holds: writes at most cap to ids (NULL: none) and returns how many there are. */
+int tl_session_tokens(const tl_session *s, int seq, int32_t *ids, int cap);
 /* Forgets positions n and later of a sequence (0: all). Returns how many it holds now. */
 int tl_session_truncate(tl_session *s, int seq, int n);
 /* Makes sequence to hold what sequence from holds (what to held before is forgotten). The cache is shared until one of
  * them goes on, so a long common prompt is computed and stored once. */
 int tl_session_fork(tl_session *s, int from, int to, tl_error *err);
-/* A sequence's cache as bytes, for another process or day: the same model, cache type and machine word order give the
- * same continuation, bit for bit (docs/FORMATS.md). ids [positions] or NULL: the tokens, kept with it. blob [size], size
- * as tl_session_save_size says (0: there is no such sequence). */
-size_t tl_session_save_size(const tl_session *s, int seq, int with_ids);
-int tl_session_save(const tl_session *s, int seq, const int32_t *ids, void *blob, size_t size, tl_error *err);
-/* Replaces what a sequence holds and returns its number of positions; ids [cap] gets the tokens, as far as they were
- * kept and fit (may be NULL). What is cut, damaged, of another model, type or version, or does not fit, is refused by
+/* A sequence's cache and tokens as bytes, for another process or day (docs/FORMATS.md). blob [size], size as
+ * tl_session_save_size says (0: there is no such sequence). */
+size_t tl_session_save_size(const tl_session *s, int seq);
+int tl_session_save(const tl_session *s, int seq, void *blob, size_t size, tl_error *err);
+/* Replaces what a sequence holds and returns its number of positions. What follows has the same bits as if all had been
+ * computed here: what is cut, damaged, of another model, cache type, CPU level or version, or does not fit, is refused by
  * name, and the session stays as it was. */
-int tl_session_load(tl_session *s, int seq, const void *blob, size_t size, int32_t *ids, int cap, tl_error *err);
+int tl_session_load(tl_session *s, int seq, const void *blob, size_t size, tl_error *err);
 /* The same with a file, which gets its name only when it is complete. */
-int tl_session_save_file(const tl_session *s, int seq, const int32_t *ids, const char *path, tl_error *err);
-int tl_session_load_file(tl_session *s, int seq, const char *path, int32_t *ids, int cap, tl_error *err);
+int tl_session_save_file(const tl_session *s, int seq, const char *path, tl_error *err);
+int tl_session_load_file(tl_session *s, int seq, const char *path, tl_error *err);
 int tl_session_ctx(const tl_session *s);
 int tl_session_threads(const tl_session *s);
 /* Asked between layers during eval; returning nonzero cancels. */

@@ -200,8 +200,8 @@ static void load_slice(struct tl_session *s, const tl_batch *b, int at, int n) {
         int seq = b->seq ? b->seq[at + i] : 0;
         r->token[i] = b->token[at + i];
         r->seq[i] = seq;
-        r->pos[i] = s->kv.n_pos[seq];
-        s->kv.n_pos[seq]++;
+        r->pos[i] = s->kv.n_pos[seq]++;
+        *tl_kv_token(&s->kv, seq, r->pos[i]) = r->token[i];
         if (b->want ? b->want[at + i] != 0 : at + i == b->n - 1) s->want[s->n_want++] = i;
         add_span(r, i);
     }
@@ -242,11 +242,37 @@ int tl_session_append(tl_session *s, const int32_t *ids, int n, tl_error *err) {
     return tl_session_eval(s, &(tl_batch){.n = n, .token = ids}, err);
 }
 
+/* The last token is computed even if it is there, for its logits. */
+int tl_session_prompt(tl_session *s, int seq, const int32_t *ids, int n, tl_error *err) {
+    if (!s || !ids) return tl_null(err, s ? "ids" : "session");
+    if (seq < 0 || seq >= s->kv.n_seq || n < 1)
+        return tl_fail(err, TL_E_ARGUMENT, "prompt of %d tokens for sequence %d of %d", n, seq, s->kv.n_seq);
+    if (n > s->kv.n_ctx) return too_many(s, n, err);
+    for (int i = 0; i < n; i++)
+        if (ids[i] < 0 || ids[i] >= s->m->hp.n_vocab)
+            return tl_fail(err, TL_E_ARGUMENT, "prompt token %d is %d, the vocabulary has 0 to %d", i, ids[i], s->m->hp.n_vocab - 1);
+    int32_t *seqs = tl_alloc_n((size_t)n, sizeof *seqs, "a prompt", err);
+    if (!seqs) return TL_E_MEMORY;
+    for (int i = 0; i < n; i++) seqs[i] = seq;
+    int kept = 0;
+    while (kept < n - 1 && kept < s->kv.n_pos[seq] && *tl_kv_token(&s->kv, seq, kept) == ids[kept]) kept++;
+    tl_kv_truncate(&s->kv, seq, kept);
+    int rc = tl_session_eval(s, &(tl_batch){.n = n - kept, .token = ids + kept, .seq = seqs}, err);
+    tl_free(seqs);
+    return rc == TL_OK ? kept : rc;
+}
+
 const float *tl_session_logits(const tl_session *s, int i) {
     return s && i >= 0 && i < s->n_logits ? s->logits + (size_t)i * (size_t)s->m->hp.n_vocab : NULL;
 }
 
 int tl_session_pos(const tl_session *s, int seq) { return s && seq >= 0 && seq < s->kv.n_seq ? s->kv.n_pos[seq] : 0; }
+
+int tl_session_tokens(const tl_session *s, int seq, int32_t *ids, int cap) {
+    int n = tl_session_pos(s, seq);
+    for (int i = 0; i < n && ids && i < cap; i++) ids[i] = *tl_kv_token(&s->kv, seq, i);
+    return n;
+}
 
 int tl_session_truncate(tl_session *s, int seq, int n) {
     return s && seq >= 0 && seq < s->kv.n_seq ? tl_kv_truncate(&s->kv, seq, n > 0 ? n : 0) : 0;

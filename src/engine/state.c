@@ -5,7 +5,7 @@
 #include <string.h>
 #include "engine/session.h"
 
-enum { VERSION = 1, HEADER = 64 };
+enum { VERSION = 2, HEADER = 88, SUM = 80 };
 #define KV(NAME, name, elems, bytes) _Static_assert(sizeof #name <= 9, "the name of a cache type does not fit into the header");
 #include "kv.def"
 #undef KV
@@ -65,10 +65,10 @@ uint64_t tl_model_identity(const struct tl_model *m) {
 enum { SLOT = 12 };
 typedef struct parts { size_t slots, ids, pages, all; } parts;
 
-static int parts_of(const tl_kv *kv, int n_pos, int n_ids, parts *p) {
+static int parts_of(const tl_kv *kv, int n_pos, parts *p) {
     size_t pages = ((size_t)n_pos + TL_KV_PAGE - 1) / TL_KV_PAGE;
     p->slots = (size_t)kv->n_slots * SLOT;
-    p->ids = (size_t)n_ids * 4;
+    p->ids = (size_t)n_pos * 4;
     return tl_mul_size(pages, kv->page_bytes, &p->pages) && tl_add_size(HEADER + p->slots + p->ids, p->pages, &p->all);
 }
 
@@ -78,7 +78,12 @@ static void put_dims(const tl_kv_dims *d, uint8_t *out) {
     put(out + 8, (uint64_t)d->v, 4);
 }
 
-static void write_header(const tl_session *s, int n_pos, int n_ids, const parts *p, uint8_t *out) {
+/* Of what turns a position into an angle, which may depend on the context's length. */
+static uint64_t sum_of_rope(const tl_session *s) {
+    return sum_of(VERSION, (const uint8_t *)s->inv_freq, TL_N_ROPES * (size_t)(s->m->hp.n_rot / 2) * sizeof *s->inv_freq);
+}
+
+static void write_header(const tl_session *s, int n_pos, const parts *p, uint8_t *out) {
     const tl_kv *kv = &s->kv;
     memset(out, 0, HEADER);
     memcpy(out, magic, sizeof magic);
@@ -88,18 +93,18 @@ static void write_header(const tl_session *s, int n_pos, int n_ids, const parts 
     put(out + 24, s->m->identity, 8);
     memcpy(out + 32, kv->ops->name, strlen(kv->ops->name));
     put(out + 40, (uint64_t)kv->n_slots, 4);
-    put(out + 44, (uint64_t)n_ids, 4);
-    /* 48: 8 bytes of 0; 56: the sum, of all other bytes */
+    put(out + 44, s->m->forms, 4);
+    memcpy(out + 48, s->m->k.level, strlen(s->m->k.level));
+    put(out + 72, sum_of_rope(s), 8);
 }
 
-static uint64_t sum_of_blob(const uint8_t *blob, size_t n) { return sum_of(sum_of(VERSION, blob, 56), blob + HEADER, n - HEADER); }
+static uint64_t sum_of_blob(const uint8_t *blob, size_t n) { return sum_of(sum_of(VERSION, blob, SUM), blob + HEADER, n - HEADER); }
 
 /* ---- saving ---- */
 
-size_t tl_session_save_size(const tl_session *s, int seq, int with_ids) {
+size_t tl_session_save_size(const tl_session *s, int seq) {
     parts p;
-    int n = tl_session_pos(s, seq);
-    return s && seq >= 0 && seq < s->kv.n_seq && parts_of(&s->kv, n, with_ids ? n : 0, &p) ? p.all : 0;
+    return s && seq >= 0 && seq < s->kv.n_seq && parts_of(&s->kv, s->kv.n_pos[seq], &p) ? p.all : 0;
 }
 
 /* Positions of the last page that are not held get zeros: what was there before is nobody's business. */
@@ -126,21 +131,21 @@ static uint8_t *write_pages(const tl_kv *kv, int seq, int n_pos, uint8_t *page, 
     return out;
 }
 
-int tl_session_save(const tl_session *s, int seq, const int32_t *ids, void *blob, size_t size, tl_error *err) {
+int tl_session_save(const tl_session *s, int seq, void *blob, size_t size, tl_error *err) {
     if (!s || !blob) return tl_null(err, s ? "room for the state" : "session");
     if (seq < 0 || seq >= s->kv.n_seq) return tl_fail(err, TL_E_ARGUMENT, "save: there is no sequence %d", seq);
     parts p;
-    int n = s->kv.n_pos[seq], n_ids = ids ? n : 0;
-    if (!parts_of(&s->kv, n, n_ids, &p) || size != p.all)
+    int n = s->kv.n_pos[seq];
+    if (!parts_of(&s->kv, n, &p) || size != p.all)
         return tl_fail(err, TL_E_ARGUMENT, "save: the state takes %zu bytes, not %zu", p.all, size);
     uint8_t *page = tl_alloc_big(s->kv.page_bytes, "a page", err), *out = blob;
     if (!page) return TL_E_MEMORY;
-    write_header(s, n, n_ids, &p, out);
+    write_header(s, n, &p, out);
     out += HEADER;
     for (int i = 0; i < s->kv.n_slots; i++, out += SLOT) put_dims(&s->kv.slots[i].dims, out);
-    for (int i = 0; i < n_ids; i++, out += 4) put(out, (uint32_t)ids[i], 4);
+    for (int i = 0; i < n; i++, out += 4) put(out, (uint32_t)*tl_kv_token(&s->kv, seq, i), 4);
     write_pages(&s->kv, seq, n, page, out);
-    put((uint8_t *)blob + 56, sum_of_blob(blob, p.all), 8);
+    put((uint8_t *)blob + SUM, sum_of_blob(blob, p.all), 8);
     tl_free_big(page, s->kv.page_bytes);
     return TL_OK;
 }
@@ -156,6 +161,12 @@ static int check_shape(const tl_session *s, const uint8_t *b, size_t n, tl_error
     if (get(b + 24, 8) != s->m->identity) return refuse(err, TL_E_FORMAT, "it is of another model");
     if (strcmp(name, kv->ops->name) != 0)
         return tl_fail(err, TL_E_ARGUMENT, "saved state: its cache is of type %.8s, this session's of %s", name, kv->ops->name);
+    char level[25] = "";
+    memcpy(level, b + 48, 24);
+    if (strcmp(level, s->m->k.level) != 0)
+        return tl_fail(err, TL_E_ARGUMENT, "saved state: it was computed at CPU level %.24s, this model runs at %s", level, s->m->k.level);
+    if (get(b + 44, 4) != s->m->forms || get(b + 72, 8) != sum_of_rope(s))
+        return refuse(err, TL_E_ARGUMENT, "it was computed with other settings (exactness, or a context of another length)");
     int same = get(b + 40, 4) == (uint64_t)kv->n_slots && n >= HEADER + (size_t)kv->n_slots * SLOT;
     for (int i = 0; same && i < kv->n_slots; i++) {
         uint8_t mine[SLOT];
@@ -173,14 +184,16 @@ static int check(const tl_session *s, const uint8_t *b, size_t n, parts *p, tl_e
         return tl_fail(err, TL_E_UNSUPPORTED, "saved state: it has version %llu, known is %d", (unsigned long long)get(b + 8, 4), VERSION);
     if (n < get(b + 16, 8))
         return tl_fail(err, TL_E_FORMAT, "saved state: it is cut: %zu bytes of %llu are there", n, (unsigned long long)get(b + 16, 8));
-    uint64_t n_pos = get(b + 12, 4), n_ids = get(b + 44, 4);
-    if (n != get(b + 16, 8) || sum_of_blob(b, n) != get(b + 56, 8)) return refuse(err, TL_E_FORMAT, "it is damaged");
+    uint64_t n_pos = get(b + 12, 4);
+    if (n != get(b + 16, 8) || sum_of_blob(b, n) != get(b + SUM, 8)) return refuse(err, TL_E_FORMAT, "it is damaged");
     int rc = check_shape(s, b, n, err);
     if (rc != TL_OK) return rc;
     if (n_pos > (uint64_t)s->kv.n_ctx)
         return tl_fail(err, TL_E_CONTEXT, "saved state: it has %llu positions, the context %d", (unsigned long long)n_pos, s->kv.n_ctx);
-    if ((n_ids && n_ids != n_pos) || !parts_of(&s->kv, (int)n_pos, (int)n_ids, p) || p->all != n)
-        return refuse(err, TL_E_FORMAT, "its parts do not make up its size");
+    if (!parts_of(&s->kv, (int)n_pos, p) || p->all != n) return refuse(err, TL_E_FORMAT, "its parts do not make up its size");
+    for (size_t i = 0; i < n_pos; i++)
+        if (get(b + HEADER + p->slots + 4 * i, 4) >= (uint64_t)s->m->hp.n_vocab)
+            return refuse(err, TL_E_FORMAT, "it has tokens outside the vocabulary");
     return TL_OK;
 }
 
@@ -194,7 +207,7 @@ static int own_pages(const tl_kv *kv, int seq) {
     return n;
 }
 
-int tl_session_load(tl_session *s, int seq, const void *blob, size_t size, int32_t *ids, int cap, tl_error *err) {
+int tl_session_load(tl_session *s, int seq, const void *blob, size_t size, tl_error *err) {
     if (!s || !blob) return tl_null(err, s ? "saved state" : "session");
     if (seq < 0 || seq >= s->kv.n_seq) return tl_fail(err, TL_E_ARGUMENT, "load: there is no sequence %d", seq);
     const uint8_t *b = blob;
@@ -202,13 +215,12 @@ int tl_session_load(tl_session *s, int seq, const void *blob, size_t size, int32
     parts p;
     int rc = check(s, b, size, &p, err);
     if (rc != TL_OK) return rc;
-    int n = (int)get(b + 12, 4), n_ids = (int)get(b + 44, 4), pages = (n + TL_KV_PAGE - 1) / TL_KV_PAGE;
+    int n = (int)get(b + 12, 4), pages = (n + TL_KV_PAGE - 1) / TL_KV_PAGE;
     if (pages > kv->n_free + own_pages(kv, seq)) return refuse(err, TL_E_CONTEXT, "there are too few free pages for it");
     tl_kv_truncate(kv, seq, 0);
     if ((rc = tl_kv_reserve(kv, seq, n, err))) return rc;   /* cannot fail: they were counted */
     const uint8_t *from = b + HEADER + p.slots;
-    for (int i = 0; i < n_ids && ids && i < cap; i++) ids[i] = (int32_t)get(from + 4 * i, 4);
-    from += p.ids;
+    for (int i = 0; i < n; i++, from += 4) *tl_kv_token(kv, seq, i) = (int32_t)get(from, 4);
     for (int slot = 0; slot < kv->n_slots; slot++) {
         size_t bytes = kv->slots[slot].head_bytes;
         for (int i = 0; i < pages; i++)
@@ -220,13 +232,13 @@ int tl_session_load(tl_session *s, int seq, const void *blob, size_t size, int32
 
 /* ---- files ---- */
 
-int tl_session_save_file(const tl_session *s, int seq, const int32_t *ids, const char *path, tl_error *err) {
+int tl_session_save_file(const tl_session *s, int seq, const char *path, tl_error *err) {
     if (!s || !path) return tl_null(err, s ? "path" : "session");
-    size_t size = tl_session_save_size(s, seq, ids != NULL);
+    size_t size = tl_session_save_size(s, seq);
     void *blob = tl_alloc_n(size + 1, 1, "the saved state", err);
     if (!blob) return TL_E_MEMORY;
     tl_out out = {0};
-    int rc = tl_session_save(s, seq, ids, blob, size, err);
+    int rc = tl_session_save(s, seq, blob, size, err);
     if (rc == TL_OK && (rc = tl_out_open(&out, path, err)) == TL_OK) {
         fwrite(blob, 1, size, out.f);   /* a fault shows when it is closed */
         rc = tl_out_close(&out, 1, err);
@@ -235,12 +247,12 @@ int tl_session_save_file(const tl_session *s, int seq, const int32_t *ids, const
     return rc;
 }
 
-int tl_session_load_file(tl_session *s, int seq, const char *path, int32_t *ids, int cap, tl_error *err) {
+int tl_session_load_file(tl_session *s, int seq, const char *path, tl_error *err) {
     if (!s || !path) return tl_null(err, s ? "path" : "session");
     size_t n = 0;
     tl_error own = {0}, *e = err ? err : &own;
     char *blob = tl_read_file(path, &n, e);
-    int rc = blob ? tl_session_load(s, seq, blob, n, ids, cap, e) : e->code;
+    int rc = blob ? tl_session_load(s, seq, blob, n, e) : e->code;
     if (blob && rc < 0) tl_error_context(e, "%s", path);
     tl_free(blob);
     return rc;

@@ -36,7 +36,8 @@ static int alloc_all(tl_kv *kv, tl_error *err) {
     kv->table = kv->mem ? tl_alloc_n(entries, sizeof *kv->table, "KV page table", err) : NULL;
     kv->free_pages = kv->table ? tl_alloc_n(pages, sizeof *kv->free_pages, "KV page list", err) : NULL;
     kv->refs = kv->free_pages ? tl_alloc_n(pages, sizeof *kv->refs, "KV page counts", err) : NULL;
-    kv->n_pos = kv->refs ? tl_alloc_n((size_t)kv->n_seq, sizeof *kv->n_pos, "sequences", err) : NULL;
+    kv->tokens = kv->refs ? tl_alloc_n(pages * TL_KV_PAGE, sizeof *kv->tokens, "tokens of the cache", err) : NULL;
+    kv->n_pos = kv->tokens ? tl_alloc_n((size_t)kv->n_seq, sizeof *kv->n_pos, "sequences", err) : NULL;
     if (!kv->n_pos) return TL_E_MEMORY;
     for (size_t i = 0; i < entries; i++) kv->table[i] = -1;
     for (int i = 0; i < kv->n_pages; i++) kv->free_pages[i] = kv->n_pages - 1 - i; /* page 0 is handed out first */
@@ -72,6 +73,7 @@ void tl_kv_done(tl_kv *kv) {
     tl_free(kv->table);
     tl_free(kv->free_pages);
     tl_free(kv->refs);
+    tl_free(kv->tokens);
     tl_free(kv->n_pos);
     memset(kv, 0, sizeof *kv);
 }
@@ -96,6 +98,7 @@ static void make_own(tl_kv *kv, int32_t *entry) {
     int32_t from = *entry, to = new_page(kv);
     kv->refs[from]--;
     *entry = to;
+    memcpy(kv->tokens + (size_t)to * TL_KV_PAGE, kv->tokens + (size_t)from * TL_KV_PAGE, TL_KV_PAGE * sizeof *kv->tokens);
     for (int i = 0; i < kv->n_slots; i++) {
         const tl_kv_slot *s = &kv->slots[i];
         size_t bytes = (size_t)s->dims.heads * s->head_bytes;

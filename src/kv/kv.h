@@ -3,7 +3,7 @@
  * kv.h: owns every cached key and value, and alone writes them. The cache of a sequence is a list of pages of TL_KV_PAGE
  * positions that start at multiples of TL_KV_PAGE; a page holds all slots and heads of its positions. A slot is what one
  * block of the model caches; slots may differ in heads and in the widths of K and V, and blocks may share one. Sequences
- * share pages (tl_kv_fork); a shared page is copied by the first one that writes to it. All sequences take their pages
+ * share pages (tl_kv_fork), with the tokens they were computed from; a shared page is copied by the first one that writes to it. All sequences take their pages
  * from one budget. Memory is reserved at creation and becomes resident only as positions are written.
  *
  * Heads of any size are held, padded with zeros to a multiple of 16 values and of the type's block; the form of a page:
@@ -34,6 +34,7 @@ typedef struct tl_kv {
     size_t bytes;         /* of mem */
     uint8_t *mem;         /* [slot][page][heads of the slot][head_bytes of the slot] */
     int32_t *table;       /* [n_seq][pages_per_seq]: page number, -1: none yet */
+    int32_t *tokens;      /* [n_pages][TL_KV_PAGE]: what the positions of a page were computed from */
     int32_t *refs;        /* [n_pages]: sequences that hold a page */
     int32_t *free_pages;  /* [n_free]: stack */
     int n_free, n_pages;
@@ -62,6 +63,11 @@ int tl_kv_truncate(tl_kv *kv, int seq, int n);
 /* Makes sequence to hold what from holds, by sharing its pages. */
 void tl_kv_fork(tl_kv *kv, int from, int to);
 
+/* The token of a position that is reserved. */
+static inline int32_t *tl_kv_token(const tl_kv *kv, int seq, int pos) {
+    size_t page = (size_t)kv->table[(size_t)seq * (size_t)kv->pages_per_seq + (size_t)(pos / TL_KV_PAGE)];
+    return kv->tokens + page * TL_KV_PAGE + pos % TL_KV_PAGE;
+}
 /* Writes a head's K [k] or V [v] of a position that is reserved. */
 void tl_kv_put_k(const tl_kv *kv, int slot, int seq, int head, int pos, const float *k);
 void tl_kv_put_v(const tl_kv *kv, int slot, int seq, int head, int pos, const float *v);

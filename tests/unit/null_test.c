@@ -52,11 +52,12 @@ static void no_session(void) {
     REFUSES(tl_session_append(NULL, &id, 1, &err));
     REFUSES(tl_session_fork(NULL, 0, 0, &err));
     CHECK(!tl_session_logits(NULL, 0) && tl_session_pos(NULL, 0) == 0 && tl_session_ctx(NULL) == 0);
-    REFUSES(tl_session_save(NULL, 0, &id, &id, 4, &err));
-    REFUSES(tl_session_load(NULL, 0, &id, 4, NULL, 0, &err));
-    REFUSES(tl_session_save_file(NULL, 0, NULL, "/nonexistent/x", &err));
-    REFUSES(tl_session_load_file(NULL, 0, "/nonexistent/x", NULL, 0, &err));
-    CHECK(tl_session_save_size(NULL, 0, 1) == 0);
+    REFUSES(tl_session_prompt(NULL, 0, &id, 1, &err));
+    REFUSES(tl_session_save(NULL, 0, &id, 4, &err));
+    REFUSES(tl_session_load(NULL, 0, &id, 4, &err));
+    REFUSES(tl_session_save_file(NULL, 0, "/nonexistent/x", &err));
+    REFUSES(tl_session_load_file(NULL, 0, "/nonexistent/x", &err));
+    CHECK(tl_session_save_size(NULL, 0) == 0 && tl_session_tokens(NULL, 0, &id, 1) == 0);
     CHECK(tl_session_threads(NULL) == 0 && tl_session_bytes(NULL) == 0);
     tl_session_truncate(NULL, 0, 0);
     tl_session_set_progress(NULL, NULL, NULL);
