@@ -12,15 +12,15 @@ complain() { echo "layers: $*"; bad=1; }
 allowed() {
     case $1 in
         base) echo "" ;;
-        text | sample | tmpl | report) echo "base" ;;
+        text | sample | tmpl | report | grammar) echo "base" ;;
         gguf | kv) echo "base kernels" ;;
         perf) echo "base kernels report" ;;
         compute) echo "base kernels kv" ;;
         model) echo "base kernels gguf text kv compute" ;;
-        engine) echo "base kernels gguf text kv compute model sample" ;;
+        engine) echo "base kernels gguf text kv compute model sample grammar" ;;
         chat) echo "base kernels gguf text kv compute model tmpl" ;;
         bench) echo "base kernels gguf text kv compute model engine perf report" ;;
-        cmd) echo "base kernels gguf text kv compute model sample engine perf report bench tmpl chat" ;;
+        cmd) echo "base kernels gguf text kv compute model sample engine perf report bench tmpl chat grammar" ;;
         *) return 1 ;;
     esac
 }
