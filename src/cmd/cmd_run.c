@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 #include <unistd.h>
+#include "cmd/cmd_cache.h"
 #include "cmd/cmd_model.h"
 #include "cmd/cmd_sampling.h"
 #include "cmd/term.h"
@@ -12,7 +13,7 @@
 typedef struct run_args {
     tl_model_args model;
     tl_sampling_args sampling;
-    const char *prompt, *file, *system, *given;   /* given: the text as a word behind the model */
+    const char *prompt, *file, *system, *cache, *given;   /* given: the text as a word behind the model */
     int64_t n, ctx;
     tl_opt_list stop;
     int chat, special, no_bos, quiet, json;
@@ -36,6 +37,7 @@ static const tl_opt options[] = {
     {"--stop", "TEXT", TL_OPT_LIST, AT(stop), 0, 0, "end before this text (it is not printed); may be repeated"},
     {"--special", NULL, TL_OPT_FLAG, AT(special), 0, 0, "names of special tokens in the prompt mean those tokens"},
     {"--no-bos", NULL, TL_OPT_FLAG, AT(no_bos), 0, 0, "do not put the begin-of-text token first"},
+    {"--cache", "FILE", TL_OPT_STR, AT(cache), 0, 0, TL_CACHE_HELP},
     {"-q,--quiet", NULL, TL_OPT_FLAG, AT(quiet), 0, 0, "no status lines; warnings stay"},
     {"--json", NULL, TL_OPT_FLAG, AT(json), 0, 0, "one JSON object with the text and the figures, at the end"},
     {0},
@@ -48,9 +50,10 @@ typedef struct run {
     tl_sampler *smp;
     tl_generator *g;
     int32_t *prompt;         /* [n_prompt] */
-    int n_prompt, n_prefilled;   /* n_prefilled is less only after an interrupt */
+    int n_prompt, n_cached, n_prefilled;   /* all of it; found in the cache; computed: the rest, less only after an interrupt */
     tl_term out;
     tl_buf text;             /* all of it with --json */
+    int news;                /* the prompt is not in the cache */
     double load, prefill;    /* seconds */
     double begun, shown;     /* times of the prompt's start and of the last progress line */
 } run;
@@ -121,7 +124,7 @@ static int prefill_progress(void *user, double done) {
     run *r = user;
     double now = tl_now(), passed = now - r->begun;
     if (!r->a.quiet && isatty(STDERR_FILENO) && passed > 2 && now - r->shown > 0.2 && done > 0) {
-        tl_term_progress("prompt %.0f %%, %.4g tok/s, %.0f s left", done * 100, done * r->n_prompt / passed,
+        tl_term_progress("prompt %.0f %%, %.4g tok/s, %.0f s left", done * 100, done * (r->n_prompt - r->n_cached) / passed,
                          passed / done - passed);
         r->shown = now;
     }
@@ -129,20 +132,24 @@ static int prefill_progress(void *user, double done) {
 }
 
 static int prefill(run *r, tl_error *err) {
+    tl_cmd_cache_load(r->a.cache, r->s);
+    int same = tl_cmd_cache_common(r->s, r->prompt, r->n_prompt);
+    r->n_cached = same < r->n_prompt ? same : same - 1;   /* the last one is computed for its logits */
+    r->news = same < r->n_prompt;
     r->begun = tl_now();
     tl_session_set_progress(r->s, prefill_progress, r);
-    int rc = tl_session_append(r->s, r->prompt, r->n_prompt, err);
+    int rc = tl_session_prompt(r->s, 0, r->prompt, r->n_prompt, err);
     tl_session_set_progress(r->s, NULL, NULL);
     tl_term_progress_end();
     r->prefill = tl_now() - r->begun;
-    r->n_prefilled = tl_session_pos(r->s, 0);
+    r->n_prefilled = tl_session_pos(r->s, 0) - r->n_cached;
     if (rc == TL_E_CANCELLED) {
         tl_step step;
         *err = (tl_error){0};
         return tl_generator_end(r->g, TL_END_CANCELLED, &step, err);
     }
     for (int i = 0; i < r->n_prompt; i++) tl_sampler_accept(r->smp, r->prompt[i]);
-    return rc;
+    return rc < 0 ? rc : TL_OK;
 }
 
 static int show(void *user, const char *text, size_t n) {
@@ -156,6 +163,7 @@ static int compute(run *r, tl_error *err) {
     int rc = prefill(r, err);
     if (rc == TL_OK) rc = tl_generate(r->s, 0, r->g, show, r, err);
     tl_term_end_line(&r->out);
+    if (rc == TL_OK && r->news) tl_cmd_cache_save(r->a.cache, r->s);
     return rc == TL_OK ? tl_cmd_flush() : rc;
 }
 
@@ -190,7 +198,9 @@ static void print_figures(const run *r) {
     char speed[80] = "";   /* the prompt's logits give the first token: one alone has none */
     if (g.n_computed)
         snprintf(speed, sizeof speed, ", %.4g tok/s, %.3g GB/s read", rate(g.n_computed, g.seconds), gb_per_second(r, &g));
-    tl_status("load %.0f ms | prefill %d tok, %.4g tok/s | decode %d tok%s | seed %lld", r->load * 1e3, r->n_prefilled,
+    char cached[40] = "";
+    if (r->n_cached) snprintf(cached, sizeof cached, " and %d cached", r->n_cached);
+    tl_status("load %.0f ms | prefill %d tok%s, %.4g tok/s | decode %d tok%s | seed %lld", r->load * 1e3, r->n_prefilled, cached,
               rate(r->n_prefilled, r->prefill), g.n_tokens, speed, (long long)tl_sampler_seed(r->smp));
 }
 
@@ -203,6 +213,7 @@ static int print_json(run *r, tl_error *err) {
     tl_json_str(&j, "text", r->text.p ? r->text.p : "", r->text.n);
     tl_json_i64(&j, "tokens", g.n_tokens);
     tl_json_i64(&j, "prompt_tokens", r->n_prompt);
+    tl_json_i64(&j, "cached_tokens", r->n_cached);
     tl_json_cstr(&j, "finish", tl_finish_name(g.finish));
     tl_json_i64(&j, "seed", tl_sampler_seed(r->smp));
     tl_json_cstr(&j, "model", i.name);
@@ -296,7 +307,8 @@ const tl_cmd tl_cmd_run = {
     "Standard output carries the new text alone, without the prompt. The text ends with the token that means end or\n"
     "before a --stop text (\"finish\": \"stop\"), after -n tokens (\"length\"), when the context is full (\"context\"),\n"
     "or with Ctrl-C (\"cancelled\"), which still prints the figures and exits with 0; a second one kills. A prompt\n"
-    "longer than the context is refused. GB/s counts the weights read.\n",
+    "longer than the context is refused. GB/s counts the weights read. --cache takes the place of FILE when the prompt is\n"
+    "not in it; a file of another model or of other settings is named and replaced.\n",
     options,
     run_main,
 };
