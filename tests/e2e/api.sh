@@ -48,6 +48,27 @@ all_called() {
 }
 check null_test_calls_every_function all_called
 
+# The chats of docs/examples: two turns; no file, no template.
+chat='{% for m in messages %}{{ m.role }}: {{ m.content }}\n{% endfor %}assistant:'
+${RUNNER:-} "$BUILD/tools/mkmodel" "$tmp/chat.gguf" --layers 1 --embd 64 --chat-template "$chat" || { echo "FAIL api: mkmodel"; exit 1; }
+two_turns() {
+    rc=0
+    "$@" "$tmp/chat.gguf" "Hi" "And now?" >"$tmp/out" 2>"$tmp/err" || rc=$?
+    exits 0 && silent err && [ "$(wc -l <"$tmp/out")" -ge 2 ] || return 1
+    "$@" "$tmp/m.gguf" "Hi" >"$tmp/out" 2>"$tmp/err" && return 1
+    err_has tokenizer.chat_template || return 1
+    "$@" "$tmp/none.gguf" "Hi" >"$tmp/out" 2>"$tmp/err" && return 1
+    err_has none.gguf
+}
+check example_chat_c compile "$CC" -std=c99 docs/examples/chat.c "$tmp/chat_c"
+check example_chat_c_runs two_turns ${RUNNER:-} "$tmp/chat_c"
+so=$(cd "$(dirname "$TINYLLM")" && pwd)/libtinyllm.so
+if [ -n "$san" ] || [ -n "${RUNNER:-}" ] || ! command -v python3 >/dev/null 2>&1 || [ ! -e "$so" ]; then
+    echo "skip example_chat_py: needs python3 and a plain shared library"
+else
+    check example_chat_py two_turns env TINYLLM_LIBRARY="$so" python3 docs/examples/chat.py
+fi
+
 cxx=
 for c in "${CXX:-c++}" g++ clang++; do command -v "$c" >/dev/null 2>&1 && { cxx=$c; break; }; done
 if [ -n "$cxx" ]; then
@@ -57,8 +78,11 @@ if [ -n "$cxx" ]; then
                     compile "$cxx" "-std=c++11 -Wno-missing-field-initializers" "$tmp/example.cc" "$tmp/cxx"; }
     check example_cxx compile_cxx
     check example_cxx_runs answers "$tmp/cxx"
+    check example_chat_cpp compile "$cxx" -std=c++17 docs/examples/chat.cpp "$tmp/chat_cpp"
+    check example_chat_cpp_runs two_turns ${RUNNER:-} "$tmp/chat_cpp"
 else
     echo "skip example_cxx: no C++ compiler"
+    echo "skip example_chat_cpp: no C++ compiler"
 fi
 
 if command -v nm >/dev/null 2>&1; then
