@@ -295,6 +295,31 @@ int32_t tl_sampler_pick(tl_sampler *s, const float *logits, tl_error *err);
 void tl_sampler_accept(tl_sampler *s, int32_t id);
 int64_t tl_sampler_seed(const tl_sampler *s);
 
+/* ---- constrained output ------------------------------------------------------------------------------------------------------- */
+
+/* A text that follows a grammar: which tokens may come next, and how far the text has come. Made for one model, which
+ * must outlive it; used for one text after the other; belongs to one caller at a time.
+ *
+ * GBNF: rules `name ::= alternatives`, where texts are what `root` derives. An alternative (they are divided by |) is a
+ * row of "literals", [classes] of characters such as [a-z_] or [^"\\], `.` for any character, names of rules and (groups),
+ * each perhaps with * + ? {n} {n,} or {n,m} behind it. Escapes: \n \t \r \" \\ \xHH \uHHHH \UHHHHHHHH, the last three for
+ * code points. # begins a comment. A rule ends with its line, but for groups and around |. Left recursion is refused. */
+typedef struct tl_grammar tl_grammar;
+
+/* gbnf [n]. TL_E_FORMAT names line and column and what was expected there. */
+tl_grammar *tl_grammar_new(const tl_model *m, const char *gbnf, size_t n, tl_error *err);
+void tl_grammar_free(tl_grammar *g);
+/* Back to the beginning of a text. */
+void tl_grammar_reset(tl_grammar *g);
+/* The tokens that may come next, [(n_vocab + 31) / 32]: bit id % 32 of word id / 32. Tokens that end a text
+ * (tl_token_is_end) are in it where the text may end, other control tokens never. Valid until the grammar is used again.
+ * NULL with TL_E_UNSUPPORTED where no token fits and the text may not end. Remembered for each state, so cheap in loops. */
+const uint32_t *tl_grammar_mask(tl_grammar *g, tl_error *err);
+/* Goes on by a token. One that may not come next is TL_E_ARGUMENT and changes nothing. */
+int tl_grammar_accept(tl_grammar *g, int32_t id, tl_error *err);
+/* 0: the text has to go on; 1: it may end here; 2: it can do nothing else. */
+int tl_grammar_ends(const tl_grammar *g);
+
 /* ---- generation --------------------------------------------------------------------------------------------------------------- */
 
 /* A text that grows token by token: picks tokens, turns them into whole UTF-8 characters, and ends at an end token, at a
@@ -315,6 +340,8 @@ typedef struct tl_generator_options {
     const int32_t *stop_tokens;   /* [n_stop_tokens] tokens that end it beside the model's own (tl_token_is_end); copied */
     int n_stop_tokens;
     int show_special;        /* 1: names of special tokens are part of the text */
+    tl_grammar *grammar;     /* NULL: none. Tokens that may not come next are not picked; the others keep their proportions.
+                                Where nothing can follow the text ends (TL_END_TOKEN). Used and moved on, not owned */
 } tl_generator_options;
 tl_generator_options tl_generator_options_default(void);
 

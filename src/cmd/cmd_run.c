@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 #include "cmd/cmd_cache.h"
+#include "cmd/cmd_constrain.h"
 #include "cmd/cmd_model.h"
 #include "cmd/cmd_sampling.h"
 #include "cmd/term.h"
@@ -13,6 +14,7 @@
 typedef struct run_args {
     tl_model_args model;
     tl_sampling_args sampling;
+    tl_constrain_args constrain;
     const char *prompt, *file, *system, *cache, *given;   /* given: the text as a word behind the model */
     int64_t n, ctx;
     tl_opt_list stop;
@@ -34,6 +36,7 @@ static const tl_opt options[] = {
      "context in tokens, prompt included; default: the model's, at most 4096"},
     TL_MODEL_OPTS(run_args, model),
     TL_SAMPLING_OPTS(run_args, sampling),
+    TL_CONSTRAIN_OPTS(run_args, constrain),
     {"--stop", "TEXT", TL_OPT_LIST, AT(stop), 0, 0, "end before this text (it is not printed); may be repeated"},
     {"--special", NULL, TL_OPT_FLAG, AT(special), 0, 0, "names of special tokens in the prompt mean those tokens"},
     {"--no-bos", NULL, TL_OPT_FLAG, AT(no_bos), 0, 0, "do not put the begin-of-text token first"},
@@ -48,6 +51,8 @@ typedef struct run {
     tl_model *m;
     tl_session *s;
     tl_sampler *smp;
+    tl_buf gbnf;             /* what the text must follow; empty: anything */
+    tl_grammar *grammar;
     tl_generator *g;
     int32_t *prompt;         /* [n_prompt] */
     int n_prompt, n_cached, n_prefilled;   /* all of it; found in the cache; computed: the rest, less only after an interrupt */
@@ -253,6 +258,8 @@ static int open_all(run *r, const char *path, tl_error *err) {
     size_t len = 0;
     int rc = check_args(&r->a, err);
     if (rc != TL_OK) return rc;
+    rc = tl_cmd_constrain_read(&r->a.constrain, &r->gbnf, err);
+    if (rc != TL_OK) return rc;
     char *text = read_prompt(&r->a, &len, err);   /* before the model: a missing file should be told at once */
     if (!text) return err->code;
     double start = tl_now();
@@ -264,8 +271,9 @@ static int open_all(run *r, const char *path, tl_error *err) {
     r->s = tl_cmd_session(&r->a.model, r->m, (int)r->a.ctx, 0, err);
     if (r->s) rc = check_fit(r, err);
     if (r->s && rc == TL_OK) r->smp = tl_cmd_sampler(&r->a.sampling, r->m, err);
-    tl_generator_options o = {.max_tokens = (int)max_tokens(&r->a), .stop = r->a.stop.v, .n_stop = r->a.stop.n};
-    if (r->smp) r->g = tl_generator_new(r->m, r->smp, &o, err);
+    if (r->smp && r->gbnf.p) r->grammar = tl_grammar_new(r->m, r->gbnf.p, r->gbnf.n, err);
+    tl_generator_options o = {.max_tokens = (int)max_tokens(&r->a), .stop = r->a.stop.v, .n_stop = r->a.stop.n, .grammar = r->grammar};
+    if (r->smp && (r->grammar || !r->gbnf.p)) r->g = tl_generator_new(r->m, r->smp, &o, err);
     return r->g ? TL_OK : err->code;
 }
 
@@ -287,8 +295,10 @@ static int run_main(const tl_cmd *self, int argc, char **argv) {
     /* Where writing failed, main says so. */
     code = rc == TL_OK ? 0 : err.code ? tl_cmd_fail(&err) : 1;
     tl_buf_free(&r.text);
+    tl_buf_free(&r.gbnf);
     tl_free(r.prompt);
     tl_generator_free(r.g);
+    tl_grammar_free(r.grammar);
     tl_sampler_free(r.smp);
     tl_session_free(r.s);
     tl_model_free(r.m);

@@ -3,6 +3,7 @@
  * generate.c: the generation part of tinyllm.h: tokens become a text that ends where it should. */
 #include <string.h>
 #include "base/stops.h"
+#include "engine/constrain.h"
 #include "engine/session.h"
 
 struct tl_generator {
@@ -135,12 +136,15 @@ int tl_generator_step(tl_generator *g, const float *logits, tl_step *step, tl_er
     if (!g || !step) return tl_null(err, g ? "step" : "generator");
     g->text.n = 0;
     if (g->stats.finish) return give(g, -1, step, err);
-    int32_t id = tl_sampler_pick(g->sampler, logits, err);
+    int goes_on = g->o.grammar ? tl_grammar_apply(g->o.grammar, &logits, g->stop_tokens, g->o.n_stop_tokens, err) : 1;
+    int32_t id = goes_on > 0 ? tl_sampler_pick(g->sampler, logits, err) : goes_on;
     if (id < 0) return id;
-    if (ends(g, id)) g->stats.finish = TL_END_TOKEN;
+    if (!goes_on || ends(g, id)) g->stats.finish = TL_END_TOKEN;
     else {
         int rc = push_token(g, id, err);
+        if (rc == TL_OK && g->o.grammar) rc = tl_grammar_accept(g->o.grammar, id, err);
         if (rc != TL_OK) return rc;
+        if (g->o.grammar && !g->stats.finish && tl_grammar_ends(g->o.grammar) == 2) g->stats.finish = TL_END_TOKEN;
         /* The last one need not be computed. */
         if (++g->stats.n_tokens == g->o.max_tokens && !g->stats.finish) g->stats.finish = TL_END_LENGTH;
     }

@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * mask.c: see mask.h. The vocabulary is sorted by bytes once. Making a mask walks through it in this order and keeps the
+ * states along the token before: a token costs only the bytes in which it differs, and where a beginning does not fit,
+ * all that share it are passed over. */
+#include <stdlib.h>
+#include <string.h>
+#include "grammar/mask.h"
+
+enum { MASK_BYTES = 64 << 20, MOST_MASKS = 4096, LEAST_MASKS = 8 };
+
+/* ---- the order of the vocabulary ---- */
+
+typedef struct key { uint64_t head; int32_t id; } key;   /* head: the first 8 bytes, 0 where there are fewer */
+
+typedef struct sorter { const char *text; const uint32_t *at; } sorter;
+
+static uint64_t head_of(const char *p, uint32_t n) {
+    uint64_t h = 0;
+    for (uint32_t i = 0; i < 8; i++) h = h << 8 | (i < n ? (uint8_t)p[i] : 0);
+    return h;
+}
+
+/* By heads, one byte after the other from the last on; tmp [n]. Passes in which all bytes are equal do nothing. */
+static void sort_heads(key *v, key *tmp, int n) {
+    for (int shift = 0; shift < 64; shift += 8) {
+        int at[257] = {0};
+        for (int i = 0; i < n; i++) at[(v[i].head >> shift & 255) + 1]++;
+        for (int b = 0; b < 256; b++) at[b + 1] += at[b];
+        for (int i = 0; i < n; i++) tmp[at[v[i].head >> shift & 255]++] = v[i];
+        memcpy(v, tmp, (size_t)n * sizeof *v);
+    }
+}
+
+/* Where heads are equal, whole texts decide: merging runs of doubling length, since qsort cannot be told of the texts. */
+static int text_before(const sorter *s, int32_t a, int32_t b) {
+    size_t n = s->at[a + 1] - s->at[a], k = s->at[b + 1] - s->at[b];
+    int c = memcmp(s->text + s->at[a], s->text + s->at[b], n < k ? n : k);
+    return c < 0 || (c == 0 && n < k);
+}
+
+static void sort_texts(const sorter *s, key *v, key *tmp, int n) {
+    for (int run = 1; run < n; run *= 2) {
+        for (int lo = 0; lo < n; lo += 2 * run) {
+            int mid = lo + run < n ? lo + run : n, hi = mid + run < n ? mid + run : n, i = lo, j = mid, k = lo;
+            while (i < mid || j < hi) {
+                int right = i == mid || (j < hi && text_before(s, v[j].id, v[i].id));
+                tmp[k++] = right ? v[j++] : v[i++];
+            }
+        }
+        memcpy(v, tmp, (size_t)n * sizeof *v);
+        if (run > n / 2) break;
+    }
+}
+
+static void take_order(tl_masks *m, const key *v, const uint32_t *at) {
+    int next = 0;
+    for (int i = 0; i < m->n; i++) {
+        const uint32_t from = at[v[i].id], len = at[v[i].id + 1] - from, limit = len < 255 ? len : 255;
+        uint32_t same = 0;
+        if (i) while (same < limit && same < m->len[i - 1] && m->text[from + same] == m->text[m->at[i - 1] + same]) same++;
+        m->id[i] = v[i].id;
+        m->at[i] = from;
+        m->len[i] = len;
+        m->common[i] = (uint8_t)same;
+        while (next <= (uint8_t)m->text[from]) m->first[next++] = i;
+    }
+    while (next <= 256) m->first[next++] = m->n;
+}
+
+static int sort_vocab(tl_masks *m, const uint32_t *at, tl_error *err) {
+    key *v = tl_alloc_n((size_t)m->n_vocab + 1, 2 * sizeof *v, "a vocabulary's order", err);
+    if (!v) return TL_E_MEMORY;
+    uint32_t longest = 0;
+    for (int32_t id = 0; id < m->n_vocab; id++) {
+        uint32_t len = at[id + 1] - at[id];
+        if (len > longest) longest = len;
+        if (len) v[m->n++] = (key){head_of(m->text + at[id], len), id};
+    }
+    const sorter s = {m->text, at};
+    key *tmp = v + m->n;
+    sort_heads(v, tmp, m->n);
+    for (int i = 0, j; i < m->n; i = j) {
+        for (j = i + 1; j < m->n && v[j].head == v[i].head; j++) continue;
+        sort_texts(&s, v + i, tmp, j - i);
+    }
+    const size_t n = (size_t)m->n + 1;
+    if ((m->id = tl_alloc_n(n, sizeof *m->id, "a vocabulary's order", err)) && (m->at = tl_alloc_n(n, sizeof *m->at, "a vocabulary's order", err)) &&
+        (m->len = tl_alloc_n(n, sizeof *m->len, "a vocabulary's order", err)) && (m->common = tl_alloc_n(n, 1, "a vocabulary's order", err)) &&
+        (m->stack = tl_alloc_n((size_t)longest + 1, sizeof *m->stack, "a grammar", err)))
+        take_order(m, v, at);
+    tl_free(v);
+    return m->stack ? TL_OK : TL_E_MEMORY;
+}
+
+int tl_masks_init(tl_masks *m, int n_vocab, char *text, const uint32_t *at, const int32_t *end, int n_end, tl_error *err) {
+    *m = (tl_masks){.n_vocab = n_vocab, .text = text, .words = ((size_t)n_vocab + 31) / 32, .n_end = n_end};
+    m->most_masks = (int)(MASK_BYTES / (m->words * sizeof *m->bits + 1));
+    if (m->most_masks > MOST_MASKS) m->most_masks = MOST_MASKS;
+    if (m->most_masks < LEAST_MASKS) m->most_masks = LEAST_MASKS;
+    m->end = tl_alloc_n((size_t)n_end + 1, sizeof *m->end, "a grammar", err);
+    m->fresh = tl_alloc_n(m->words, sizeof *m->fresh, "a grammar", err);
+    if (!m->end || !m->fresh) return TL_E_MEMORY;
+    if (n_end) memcpy(m->end, end, (size_t)n_end * sizeof *end);
+    return sort_vocab(m, at, err);
+}
+
+void tl_masks_free(tl_masks *m) {
+    tl_free(m->text);
+    tl_free(m->id);
+    tl_free(m->at);
+    tl_free(m->len);
+    tl_free(m->common);
+    tl_free(m->end);
+    tl_free(m->stack);
+    tl_free(m->fresh);
+    tl_free(m->bits);
+    *m = (tl_masks){0};
+}
+
+/* ---- a mask ---- */
+
+/* Walks through the vocabulary from stack[0]; the bits go to fresh. */
+static int walk(tl_masks *m, tl_automaton *a, tl_error *err) {
+    int *stack = m->stack;
+    uint32_t depth = 0;   /* stack[0 .. depth]: states along the token before, as far as it fits */
+    for (int j = 0; j < m->n;) {
+        const uint8_t *p = (const uint8_t *)m->text + m->at[j];
+        const uint32_t len = m->len[j];
+        uint32_t k = m->common[j] < depth ? m->common[j] : depth;
+        int state = stack[k];
+        while (k < len && (state = tl_automaton_next(a, state, p[k])) != TL_DEAD) stack[++k] = state;
+        depth = k;
+        if (a->failed) return tl_automaton_fault(a, err);
+        if (k == len) m->fresh[m->id[j] >> 5] |= 1u << (m->id[j] & 31);
+        if (tl_automaton_full(a)) {
+            m->n_masks = 0;
+            int rc = tl_automaton_forget(a, stack, (int)depth + 1, err);
+            if (rc != TL_OK) return rc;
+        }
+        j++;
+        if (k == len || k >= 255) continue;
+        if (k == 0) j = m->first[p[0] + 1];
+        while (j < m->n && m->common[j] > k) j++;
+    }
+    return TL_OK;
+}
+
+/* A place for one more mask; when there is none, all are forgotten. */
+static int new_slot(tl_masks *m, tl_automaton *a, tl_error *err) {
+    if (m->n_masks == m->most_masks) {
+        for (int s = 0; s < a->n_sets; s++) a->set[s].mask = -1;
+        m->n_masks = 0;
+    }
+    if (m->n_masks == m->masks_cap) {
+        int cap = m->masks_cap ? m->masks_cap * 2 : LEAST_MASKS;
+        if (cap > m->most_masks) cap = m->most_masks;
+        uint32_t *bits = tl_realloc_n(m->bits, (size_t)cap, m->words * sizeof *bits, "a grammar's masks", err);
+        if (!bits) return -1;
+        m->bits = bits;
+        m->masks_cap = cap;
+    }
+    return m->n_masks++;
+}
+
+const uint32_t *tl_masks_get(tl_masks *m, tl_automaton *a, int *state, tl_error *err) {
+    int slot = a->set[*state].mask;
+    if (slot < 0) {
+        memset(m->fresh, 0, m->words * sizeof *m->fresh);
+        m->stack[0] = *state;
+        int rc = walk(m, a, err);
+        *state = m->stack[0];
+        if (rc != TL_OK || (slot = new_slot(m, a, err)) < 0) return NULL;
+        for (int i = 0; i < m->n_end && tl_automaton_may_end(a, *state); i++) m->fresh[m->end[i] >> 5] |= 1u << (m->end[i] & 31);
+        memcpy(m->bits + (size_t)slot * m->words, m->fresh, m->words * sizeof *m->fresh);
+        a->set[*state].mask = slot;
+    }
+    return m->bits + (size_t)slot * m->words;
+}
