@@ -134,6 +134,24 @@ static void one_budget_for_all_sequences(void) {
     tl_model_free(m);
 }
 
+static void no_grammar(void) {
+    tl_model *m = open_tiny();
+    static const char gbnf[] = "root ::= .*";
+    tl_grammar *g = tl_grammar_new(m, gbnf, sizeof gbnf - 1, NULL);
+    MAKES_NOTHING(tl_grammar_new(NULL, gbnf, 1, &err));
+    MAKES_NOTHING(tl_grammar_new(m, NULL, 1, &err));
+    CHECK(g && tl_grammar_mask(g, NULL) && !tl_grammar_new(m, "", 0, NULL));
+    MAKES_NOTHING(tl_grammar_mask(NULL, &err));
+    REFUSES(tl_grammar_accept(NULL, 1, &err));
+    REFUSES(tl_grammar_accept(g, -1, &err));
+    REFUSES(tl_grammar_accept(g, INT32_MAX, &err));
+    CHECK(tl_grammar_ends(NULL) == 0 && tl_grammar_ends(g) == 1);
+    tl_grammar_reset(NULL);
+    tl_grammar_free(NULL);
+    tl_grammar_free(g);
+    tl_model_free(m);
+}
+
 static void wrong_samplers(void) {
     tl_model *m = open_tiny();
     tl_sampler *smp = m ? tl_sampler_new(m, NULL, NULL) : NULL;
@@ -159,6 +177,7 @@ int main(void) {
     RUN(no_texts_or_ids);
     RUN(wrong_batches);
     RUN(one_budget_for_all_sequences);
+    RUN(no_grammar);
     RUN(wrong_samplers);
     return tl_test_end();
 }
