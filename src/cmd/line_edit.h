@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * line_edit.h: lines that people type. The editor is a pure function: bytes of the keyboard go in, bytes for the
+ * terminal come out; tl_line_read puts it between standard input and the terminal, or reads plain lines where there is
+ * none. Belongs to cmd/. */
+#ifndef TL_LINE_EDIT_H
+#define TL_LINE_EDIT_H
+
+#include "base/base.h"
+
+/* ---- the editor --------------------------------------------------------------------------------------------------- */
+
+typedef struct tl_line_edit {
+    tl_buf text;              /* UTF-8, any bytes but 0; line breaks are part of it */
+    size_t at;                /* cursor, bytes */
+    tl_buf history;           /* texts, a 0 byte behind each */
+    size_t shown;             /* where the history's text that is shown begins; history.n: the line of one's own */
+    tl_buf own;               /* that line, while the history is looked at */
+    char keys[24];            /* of a key that is not complete */
+    int n_keys, pasting;
+    int state;                /* TL_LINE_* */
+    int row;                  /* of the cursor on the screen, from the prompt's on */
+    int clear;                /* the whole screen is to be drawn anew */
+} tl_line_edit;
+
+enum { TL_LINE_GOES_ON, TL_LINE_DONE, TL_LINE_END, TL_LINE_SUSPEND };
+
+/* Begins a line that holds a text already (NULL: none). */
+void tl_line_begin(tl_line_edit *e, const char *text);
+/* Takes keys [n] until the line is done, input has ended (Ctrl-D in an empty line) or is to rest (Ctrl-Z): e->state.
+ * Returns how many bytes were taken. */
+size_t tl_line_keys(tl_line_edit *e, const char *keys, size_t n);
+/* Adds to the history what differs from its last text. */
+void tl_line_remember(tl_line_edit *e, const char *text);
+/* Appends what shows prompt and text on a terminal of cols x rows places, over what was drawn before. Long lines are
+ * broken here and not by the terminal; of a text higher than the screen the part around the cursor is shown. */
+void tl_line_draw(tl_line_edit *e, const char *prompt, int cols, int rows, tl_buf *out);
+void tl_line_free(tl_line_edit *e);
+
+/* Places that a character takes on a terminal: 0 (combining), 1 or 2 (East Asian wide, emoji). */
+int tl_char_width(int32_t cp);
+
+/* ---- reading ------------------------------------------------------------------------------------------------------ */
+
+typedef struct tl_line_reader {
+    tl_line_edit edit;
+    int terminal;             /* descriptor of the terminal to draw on; -1: plain lines of stdin */
+    char typed[1024];         /* ahead of the line */
+    size_t n_typed;
+} tl_line_reader;
+
+/* Edits where standard input and one of stdout and stderr are a terminal that can move its cursor. */
+tl_line_reader tl_line_open(void);
+/* The next line, without its end ("\n" or "\r\n"), terminated, to *line. text (or NULL) stands there to begin with, if lines
+ * are edited. Returns 1, 0 at the end of input, or a negative TL_E_* code. */
+int tl_line_read(tl_line_reader *r, const char *prompt, const char *text, tl_buf *line, tl_error *err);
+void tl_line_close(tl_line_reader *r);
+
+#endif
