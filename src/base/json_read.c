@@ -2,6 +2,7 @@
  *
  * json_read.c: see json_read.h. */
 #include "base/json_read.h"
+#include "base/utf8.h"
 
 #include <string.h>
 
@@ -165,4 +166,14 @@ int tl_json_piece(tl_slice *text, tl_slice *plain, int32_t *cp) {
     }
     *text = (tl_slice){at, (size_t)(end - at)};
     return 1;
+}
+
+void tl_json_text(tl_slice text, tl_buf *out) {
+    tl_slice plain;
+    int32_t cp;
+    char bytes[4];
+    while (tl_json_piece(&text, &plain, &cp)) {
+        tl_buf_add(out, plain.p, plain.n);
+        if (cp >= 0) tl_buf_add(out, bytes, tl_utf8_put(bytes, cp));
+    }
 }

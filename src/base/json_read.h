@@ -39,5 +39,7 @@ int tl_json_done(tl_json_in *r);
 /* The next piece of a string's text, which is moved on: plain bytes, and the code point of the escape behind them (half a
  * surrogate pair stays one), -1: none. 0: the text has ended. */
 int tl_json_piece(tl_slice *text, tl_slice *plain, int32_t *cp);
+/* Appends all of it. */
+void tl_json_text(tl_slice text, tl_buf *out);
 
 #endif

@@ -26,4 +26,14 @@ static inline size_t tl_utf8_next(const char *p, size_t n, int32_t *cp) {
     return (size_t)len;
 }
 
+/* The bytes of a code point, what is none as U+FFFD; returns their number. */
+static inline size_t tl_utf8_put(char out[4], int32_t cp) {
+    if (cp < 0 || cp > 0x10FFFF || (cp >= 0xD800 && cp < 0xE000)) cp = 0xFFFD;
+    size_t n = cp < 0x80 ? 1 : cp < 0x800 ? 2 : cp < 0x10000 ? 3 : 4;
+    static const unsigned char lead[] = {0, 0, 0xC0, 0xE0, 0xF0};
+    out[0] = (char)(lead[n] | cp >> 6 * (n - 1));
+    for (size_t i = 1; i < n; i++) out[i] = (char)(0x80 | (cp >> 6 * (n - 1 - i) & 0x3F));
+    return n;
+}
+
 #endif

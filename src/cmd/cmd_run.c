@@ -74,7 +74,8 @@ static char *read_prompt(const run_args *a, size_t *n, tl_error *err) {
     if (a->file && strcmp(a->file, "-") != 0) return tl_read_file(a->file, n, err);
     if (!a->file && isatty(STDIN_FILENO)) {
         tl_fail(err, TL_E_ARGUMENT,
-                "run: no prompt; write it behind the model, or give -p TEXT, -f FILE, or standard input (-f - to type it)");
+                "run: no prompt; write it behind the model, or give -p TEXT, -f FILE, or standard input (-f - to type it); "
+                "tinyllm chat holds a conversation");
         return NULL;
     }
     return tl_read_stream(stdin, "standard input", n, err);

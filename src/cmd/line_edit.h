@@ -49,8 +49,11 @@ typedef struct tl_line_reader {
     size_t n_typed;
 } tl_line_reader;
 
-/* Edits where standard input and one of stdout and stderr are a terminal that can move its cursor. */
+/* Edits where standard input and one of stdout and stderr are a terminal that can move its cursor. Until tl_line_close,
+ * what is typed between lines is kept for the next one and not shown, and signals that end or stop the program give the
+ * terminal back first. Who sets another handler calls tl_line_restore in it before the program ends. */
 tl_line_reader tl_line_open(void);
+void tl_line_restore(void);
 /* The next line, without its end ("\n" or "\r\n"), terminated, to *line. text (or NULL) stands there to begin with, if lines
  * are edited. Returns 1, 0 at the end of input, or a negative TL_E_* code. */
 int tl_line_read(tl_line_reader *r, const char *prompt, const char *text, tl_buf *line, tl_error *err);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * line_read.c: the reading part of line_edit.h. A terminal is raw only while a line is edited: whatever ends the
- * program then, a signal too, leaves it as it was found. */
+ * line_read.c: the reading part of line_edit.h. Whatever ends or stops the program, a signal too, leaves the terminal as it
+ * was found. There is one terminal, so its modes are variables of this file. */
 #include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -13,53 +13,80 @@
 
 enum { MAX_LINE = 64 << 20 };   /* bytes; some streams never end a line */
 
-/* ---- raw mode ----------------------------------------------------------------------------------------------------- */
+/* ---- modes of the terminal ---------------------------------------------------------------------------------------- */
 
-static struct termios cooked, raw;
-static volatile sig_atomic_t is_raw, resumed;
+/* As it was found; while a line is edited; between lines, where keys are neither shown nor turned into lines, but wait for
+ * the next one (Ctrl-D too), and Ctrl-C is a signal. */
+static struct termios found, editing, between;
+static const struct termios *volatile mode;   /* NULL: as it was found */
+static int screen;                            /* its descriptor */
 
-static const int fatal[] = {SIGHUP, SIGINT, SIGQUIT, SIGTERM};
-enum { N_FATAL = sizeof fatal / sizeof fatal[0] };
-static struct sigaction old_fatal[N_FATAL], old_cont, old_winch;
+/* Both may be called by signal handlers. */
+static void set_mode(const struct termios *to) {
+    static const char paste_on[] = "\033[?2004h", paste_off[] = "\033[?2004l";
+    tcsetattr(STDIN_FILENO, TCSANOW, to ? to : &found);
+    if (!to != !mode) (void)!write(screen, to ? paste_on : paste_off, sizeof paste_on - 1);
+    mode = to;
+}
+
+void tl_line_restore(void) {
+    if (mode) set_mode(NULL);
+}
 
 static void on_fatal(int sig) {
-    if (is_raw) tcsetattr(STDIN_FILENO, TCSANOW, &cooked);
+    tl_line_restore();
     signal(sig, SIG_DFL);
     raise(sig);
 }
 
-/* Only to end read(): the line is drawn anew. */
-static void on_change(int sig) {
-    if (sig == SIGCONT) resumed = 1;
-}
-
-static int enter_raw(void) {
-    struct sigaction a = {0};
-    if (tcgetattr(STDIN_FILENO, &cooked) != 0) return -1;
+/* Ctrl-Z: the shell gets the terminal as it was, and later we get ours. */
+static void on_stop(int sig) {
+    const struct termios *was = mode;
+    int error = errno;
+    struct sigaction a = {0}, ours;
+    sigset_t this_one;
+    tl_line_restore();
+    a.sa_handler = SIG_DFL;
     sigemptyset(&a.sa_mask);
-    a.sa_handler = on_fatal;
-    for (int i = 0; i < N_FATAL; i++) {
-        sigaction(fatal[i], NULL, &old_fatal[i]);
-        if (old_fatal[i].sa_handler != SIG_IGN) sigaction(fatal[i], &a, NULL);
-    }
-    a.sa_handler = on_change;
-    sigaction(SIGCONT, &a, &old_cont);
-    sigaction(SIGWINCH, &a, &old_winch);
-    raw = cooked;
-    raw.c_iflag &= ~(tcflag_t)(ICRNL | INLCR | IXON | ISTRIP);
-    raw.c_lflag &= ~(tcflag_t)(ICANON | ECHO | IEXTEN | ISIG);
-    raw.c_cc[VMIN] = 1;
-    raw.c_cc[VTIME] = 0;
-    is_raw = 1;
-    return tcsetattr(STDIN_FILENO, TCSADRAIN, &raw);
+    sigaction(sig, &a, &ours);
+    sigemptyset(&this_one);
+    sigaddset(&this_one, sig);
+    raise(sig);
+    sigprocmask(SIG_UNBLOCK, &this_one, NULL);   /* it stops here */
+    sigaction(sig, &ours, NULL);
+    if (was) set_mode(was);
+    errno = error;
 }
 
-static void leave_raw(void) {
-    tcsetattr(STDIN_FILENO, TCSADRAIN, &cooked);
-    is_raw = 0;
-    for (int i = 0; i < N_FATAL; i++) sigaction(fatal[i], &old_fatal[i], NULL);
-    sigaction(SIGCONT, &old_cont, NULL);
-    sigaction(SIGWINCH, &old_winch, NULL);
+static void on_resize(int sig) { (void)sig; }   /* only to end read(): the line is drawn anew */
+
+static void catch_signals(void) {
+    static const struct { int sig; void (*fn)(int); } caught[] = {
+        {SIGHUP, on_fatal}, {SIGINT, on_fatal}, {SIGQUIT, on_fatal}, {SIGTERM, on_fatal}, {SIGPIPE, on_fatal},
+        {SIGTSTP, on_stop}, {SIGWINCH, on_resize},
+    };
+    for (size_t i = 0; i < sizeof caught / sizeof *caught; i++) {
+        struct sigaction a = {0}, old;
+        a.sa_handler = caught[i].fn;
+        a.sa_flags = caught[i].sig == SIGTSTP ? SA_RESTART : 0;
+        sigemptyset(&a.sa_mask);
+        if (sigaction(caught[i].sig, NULL, &old) == 0 && old.sa_handler != SIG_IGN) sigaction(caught[i].sig, &a, NULL);
+    }
+}
+
+static int take_terminal(int fd) {
+    if (tcgetattr(STDIN_FILENO, &found) != 0) return -1;
+    screen = fd;
+    between = found;
+    between.c_iflag &= ~(tcflag_t)(ICRNL | INLCR | IXON | ISTRIP);
+    between.c_lflag &= ~(tcflag_t)(ICANON | ECHO | IEXTEN);
+    between.c_cc[VMIN] = 1;
+    between.c_cc[VTIME] = 0;
+    editing = between;
+    editing.c_lflag &= ~(tcflag_t)ISIG;
+    catch_signals();
+    set_mode(&between);
+    return 0;
 }
 
 /* ---- a terminal --------------------------------------------------------------------------------------------------- */
@@ -80,23 +107,9 @@ static void draw(tl_line_reader *r, const char *prompt, tl_buf *out) {
     send(r->terminal, out);
 }
 
-static void stop_for_a_while(tl_line_reader *r, tl_buf *out) {
-    tl_buf_str(out, "\033[?2004l\r\n");
-    send(r->terminal, out);
-    tcsetattr(STDIN_FILENO, TCSADRAIN, &cooked);
-    raise(SIGTSTP);
-    resumed = 1;
-}
-
 /* Keys until the line is done. 1, 0 at the end, -1 if the terminal cannot be read. */
 static int edit(tl_line_reader *r, const char *prompt, tl_buf *out) {
     for (;;) {
-        if (resumed) {
-            resumed = 0;
-            tcsetattr(STDIN_FILENO, TCSADRAIN, &raw);
-            tl_buf_str(out, "\033[?2004h");
-            r->edit.row = 0;
-        }
         size_t taken = tl_line_keys(&r->edit, r->typed, r->n_typed);
         r->n_typed -= taken;
         memmove(r->typed, r->typed + taken, r->n_typed);
@@ -106,7 +119,10 @@ static int edit(tl_line_reader *r, const char *prompt, tl_buf *out) {
         if (state == TL_LINE_DONE) return 1;
         if (state == TL_LINE_END) return 0;
         if (state == TL_LINE_SUSPEND) {
-            stop_for_a_while(r, out);
+            tl_buf_str(out, "\r\n");
+            send(r->terminal, out);
+            raise(SIGTSTP);
+            r->edit.row = 0;
             continue;
         }
         if (r->n_typed) continue;
@@ -119,15 +135,14 @@ static int edit(tl_line_reader *r, const char *prompt, tl_buf *out) {
 
 static int read_edited(tl_line_reader *r, const char *prompt, const char *text, tl_buf *line, tl_error *err) {
     tl_buf out = {0};
-    if (enter_raw() != 0) return tl_fail(err, TL_E_SYSTEM, "the terminal cannot be set up: %s", strerror(errno));
+    set_mode(&editing);
     tl_line_begin(&r->edit, text);
-    tl_buf_str(&out, "\033[?2004h");
-    int rc = edit(r, prompt, &out);
-    tl_buf_str(&out, "\033[?2004l\r\n");
+    int rc = edit(r, prompt, &out), error = errno;
+    tl_buf_str(&out, "\r\n");
     send(r->terminal, &out);
-    leave_raw();
+    set_mode(&between);
     tl_buf_free(&out);
-    if (rc < 0) return tl_fail(err, TL_E_IO, "standard input: %s", strerror(errno));
+    if (rc < 0) return tl_fail(err, TL_E_IO, "standard input: %s", strerror(error));
     tl_buf_add(line, r->edit.text.p, r->edit.text.n);
     tl_buf_add(line, "", 1);
     if (line->failed) return tl_fail(err, TL_E_MEMORY, "out of memory for a line");
@@ -157,9 +172,9 @@ static int read_plain(tl_buf *line, tl_error *err) {
 
 tl_line_reader tl_line_open(void) {
     const char *term = getenv("TERM");
-    int can = isatty(STDIN_FILENO) && term && *term && strcmp(term, "dumb") != 0;
     int fd = isatty(STDOUT_FILENO) ? STDOUT_FILENO : isatty(STDERR_FILENO) ? STDERR_FILENO : -1;
-    return (tl_line_reader){.terminal = can ? fd : -1};
+    int can = fd >= 0 && isatty(STDIN_FILENO) && term && *term && strcmp(term, "dumb") != 0;
+    return (tl_line_reader){.terminal = can && take_terminal(fd) == 0 ? fd : -1};
 }
 
 int tl_line_read(tl_line_reader *r, const char *prompt, const char *text, tl_buf *line, tl_error *err) {
@@ -172,4 +187,7 @@ int tl_line_read(tl_line_reader *r, const char *prompt, const char *text, tl_buf
     return read_plain(line, err);
 }
 
-void tl_line_close(tl_line_reader *r) { tl_line_free(&r->edit); }
+void tl_line_close(tl_line_reader *r) {
+    tl_line_restore();
+    tl_line_free(&r->edit);
+}

@@ -18,6 +18,7 @@ enum { N_COMMANDS = sizeof commands / sizeof commands[0] };
 static void overview(FILE *f) {
     fputs("tinyllm " TL_VERSION ": runs language models in GGUF files on CPUs\n\n"
           "Usage: tinyllm COMMAND [options]\n"
+          "       tinyllm MODEL.gguf             on a terminal: short for chat\n"
           "       tinyllm MODEL.gguf [options]   short for run\n\nCommands:\n", f);
     for (int i = 0; i < N_COMMANDS; i++) fprintf(f, "  %-12s %s\n", commands[i]->name, commands[i]->summary);
     fputs("\n  tinyllm help COMMAND   what a command does, with examples\n"
@@ -67,11 +68,17 @@ static int help(int argc, char **argv) {
     return 0;
 }
 
-/* "tinyllm model.gguf" is short for run, and so is the form of other programs, "tinyllm -m model.gguf". */
+/* "tinyllm model.gguf ..." is short for run, and so is the form of other programs, "tinyllm -m model.gguf". */
 static int is_model(const char *word) {
     size_t n = strlen(word);
     if (strcmp(word, "-m") == 0 || strcmp(word, "--model") == 0 || strncmp(word, "--model=", 8) == 0) return 1;
     return word[0] != '-' && n > 5 && strcmp(word + n - 5, ".gguf") == 0;
+}
+
+/* Whether the words are a model and nothing else: to be talked to, where there is somebody. */
+static int is_model_alone(int argc, char **argv) {
+    int words = strcmp(argv[1], "-m") == 0 || strcmp(argv[1], "--model") == 0 ? 2 : 1;
+    return argc == 1 + words && isatty(STDIN_FILENO) && isatty(STDOUT_FILENO);
 }
 
 static int dispatch(int argc, char **argv) {
@@ -86,7 +93,10 @@ static int dispatch(int argc, char **argv) {
         puts("tinyllm " TL_VERSION);
         return 0;
     }
-    if (is_model(word)) return tl_cmd_run.run(&tl_cmd_run, argc - 1, argv + 1);
+    if (is_model(word)) {
+        const tl_cmd *c = is_model_alone(argc, argv) ? &tl_cmd_chat : &tl_cmd_run;
+        return c->run(c, argc - 1, argv + 1);
+    }
     const tl_cmd *c = find_command(word);
     return c ? c->run(c, argc - 2, argv + 2) : 2;
 }

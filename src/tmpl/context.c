@@ -3,6 +3,7 @@
  * context.c: the arena, the text that is being written, and the limits of a template's parsing and rendering. */
 #include <stdarg.h>
 #include <string.h>
+#include "base/utf8.h"
 #include "tmpl/tmpl.h"
 #include "tmpl/value.h"
 
@@ -107,22 +108,7 @@ void tl_x_fill(tl_tx *c, tl_val s, int64_t times) {
 
 void tl_x_put_cp(tl_tx *c, int32_t cp) {
     char b[4];
-    size_t n = 1;
-    if (cp < 0 || cp > 0x10FFFF || (cp >= 0xD800 && cp < 0xE000)) cp = 0xFFFD;
-    if (cp < 0x80) {
-        b[0] = (char)cp;
-    } else if (cp < 0x800) {
-        b[0] = (char)(0xC0 | cp >> 6);
-        n = 2;
-    } else if (cp < 0x10000) {
-        b[0] = (char)(0xE0 | cp >> 12);
-        n = 3;
-    } else {
-        b[0] = (char)(0xF0 | cp >> 18);
-        n = 4;
-    }
-    for (size_t i = 1; i < n; i++) b[i] = (char)(0x80 | (cp >> 6 * (n - 1 - i) & 0x3F));
-    tl_x_put(c, b, n);
+    tl_x_put(c, b, tl_utf8_put(b, cp));
 }
 
 tl_val tl_x_take(tl_tx *c, size_t mark) {

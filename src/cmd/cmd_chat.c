@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * cmd_chat.c: the command chat: its options and its loop over lines. The parts are described in cmd_chat.h. */
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include "base/json_read.h"
+#include "cmd/cmd_chat.h"
+
+#define AT(member) offsetof(chat_args, member)
+static const tl_opt options[] = {
+    {"--system", "TEXT", TL_OPT_STR, AT(system), 0, 0, "a system message before the conversation"},
+    {"--tools", "FILE", TL_OPT_STR, AT(tools), 0, 0, "tools that answers may call: a JSON array, as in the OpenAI API"},
+    {"--think", "HOW", TL_OPT_STR, AT(think), 0, 0,
+     "thoughts: auto: as the template says; on, off: tell it so (enable_thinking); hide: do not show them; default auto"},
+    {"--overflow", "HOW", TL_OPT_STR, AT(overflow), 0, 0,
+     "a conversation longer than the context: stop: refuse the question; shift: forget the oldest turns; default stop"},
+    {"-n,--n-predict", "N", TL_OPT_INT, AT(n), -1, INT32_MAX, "at most N tokens an answer; default -1: until the context is full"},
+    {"-c,--ctx", "N", TL_OPT_INT, AT(ctx), 1, 1 << 24, "context in tokens; default: the model's, at most 4096"},
+    {"--chat-template", "FILE", TL_OPT_STR, AT(template_file), 0, 0, "a chat template (Jinja2) instead of the model's own"},
+    TL_MODEL_OPTS(chat_args, model),
+    TL_SAMPLING_OPTS(chat_args, sampling),
+    {"--stop", "TEXT", TL_OPT_LIST, AT(stop), 0, 0, "end answers before this text (it is not printed); may be repeated"},
+    {"--no-commands", NULL, TL_OPT_FLAG, AT(no_commands), 0, 0, "lines that begin with / are questions too"},
+    {"-q,--quiet", NULL, TL_OPT_FLAG, AT(quiet), 0, 0, "no status lines; warnings and replies to commands stay"},
+    {"--json", NULL, TL_OPT_FLAG, AT(json), 0, 0, "one JSON object a line for each answer"},
+    {0},
+};
+
+/* ---- lines -------------------------------------------------------------------------------------------------------- */
+
+/* Says what went wrong with a turn or a command. 0 if the next line may follow, else the error's code. */
+static int complain(chat *c, tl_error *err) {
+    int grave = err->code != TL_E_FORMAT && err->code != TL_E_CONTEXT && err->code != TL_E_UNSUPPORTED && err->code != TL_E_ARGUMENT &&
+                err->code != TL_E_IO;
+    if (grave || !err->code) return err->code ? err->code : TL_E_IO;   /* a failed write has no text: main tells of it */
+    c->failed = 1;
+    tl_cmd_fail(err);
+    if (c->a.json) {
+        tl_buf b = {0};
+        tl_json j = {.out = &b};
+        tl_json_begin(&j, NULL, '{');
+        tl_json_cstr(&j, "error", err->text);
+        tl_json_end(&j, '}');
+        tl_buf_str(&b, "\n");
+        fwrite(b.p, 1, b.n, stdout);
+        tl_buf_free(&b);
+    }
+    *err = (tl_error){0};
+    return tl_cmd_flush() == 0 ? 0 : TL_E_IO;
+}
+
+/* "name" of a call; "tool" if it has none. */
+static void tool_name(const char *call, char *name, size_t size) {
+    uint8_t closers[32];
+    tl_json_in r = tl_json_open(call, strlen(call), closers, 32);
+    snprintf(name, size, "tool");
+    if (tl_json_value(&r) != TL_JSON_DICT || tl_json_more(&r, 1) <= 0 || tl_json_key(&r) < 0 || !tl_slice_is(r.text, "name")) return;
+    if (tl_json_value(&r) == TL_JSON_STRING && r.text.n < size && !memchr(r.text.p, '\\', r.text.n))
+        snprintf(name, size, "%.*s", (int)r.text.n, r.text.p);
+}
+
+/* Asks for the results of the tools that the answer calls. CHAT_ANSWER: they are part of the conversation. */
+static int ask_tools(chat *c, tl_error *err) {
+    tl_buf line = {0};
+    const char *call = c->tools.p;
+    int n = c->n_tools, rc = 1;
+    for (int i = 0; i < n && rc == 1; i++, call += strlen(call) + 1) {
+        char name[40], prompt[80];
+        tool_name(call, name, sizeof name);
+        snprintf(prompt, sizeof prompt, "%s = (empty: refuse) ", name);
+        rc = tl_line_read(&c->lines, prompt, NULL, &line, err);
+        if (rc != 1) break;
+        const char *text = line.n ? line.p : "The user does not allow this call.";
+        if (tl_chat_talk_add(&c->talk, "tool", text, strlen(text), err) != TL_OK) rc = err->code;
+    }
+    tl_buf_free(&line);
+    return rc == 1 ? CHAT_ANSWER : rc == 0 ? CHAT_QUIT : rc;
+}
+
+/* Answers, and answers again while tools are called and somebody is there to be asked. */
+static int answer(chat *c, tl_error *err) {
+    for (;;) {
+        int rc = tl_chat_turn(c, err);
+        if (rc != TL_OK) return complain(c, err);
+        if (!c->n_tools || c->lines.terminal < 0) return CHAT_NEXT_LINE;
+        rc = ask_tools(c, err);
+        if (rc != CHAT_ANSWER) return rc;
+    }
+}
+
+static int is_empty(const tl_buf *line) {
+    for (size_t i = 0; i < line->n; i++)
+        if (!strchr(" \t\n", line->p[i]) || !line->p[i]) return 0;
+    return 1;
+}
+
+/* A line: CHAT_NEXT_LINE, CHAT_QUIT or an error's code. */
+static int take_line(chat *c, const tl_buf *line, tl_error *err) {
+    const char *text = line->p;
+    size_t n = line->n;
+    if (is_empty(line)) return CHAT_NEXT_LINE;
+    if (*text == '/' && !c->a.no_commands && text[1] != '/') {
+        int rc = tl_chat_command(c, text + 1, err);
+        if (rc == CHAT_ANSWER) return answer(c, err);
+        return rc < 0 ? complain(c, err) : rc;
+    }
+    if (*text == '/' && !c->a.no_commands) text++, n--;
+    c->retries = 0;
+    int rc = tl_chat_talk_add(&c->talk, "user", text, n, err);
+    return rc == TL_OK ? answer(c, err) : rc;
+}
+
+static int loop(chat *c, tl_error *err) {
+    tl_buf line = {0};
+    int rc;
+    do {
+        rc = tl_line_read(&c->lines, "> ", c->prefill, &line, err);
+        tl_free(c->prefill);
+        c->prefill = NULL;
+        rc = rc > 0 ? take_line(c, &line, err) : rc == 0 ? CHAT_QUIT : rc;
+    } while (rc == CHAT_NEXT_LINE);
+    tl_buf_free(&line);
+    return rc < 0 ? rc : TL_OK;
+}
+
+/* ---- the command -------------------------------------------------------------------------------------------------- */
+
+static int one_of(const char *option, const char *word, const char *const *words, tl_error *err) {
+    char list[80] = "";
+    for (int i = 0; words[i]; i++) {
+        if (!word || strcmp(word, words[i]) == 0) return TL_OK;
+        size_t n = strlen(list);
+        snprintf(list + n, sizeof list - n, "%s%s", !i ? "" : words[i + 1] ? ", " : " or ", words[i]);
+    }
+    return tl_fail(err, TL_E_ARGUMENT, "%s: '%s' is not %s", option, word, list);
+}
+
+int tl_chat_check_args(const chat_args *a, tl_error *err) {
+    static const char *const think[] = {"auto", "on", "off", "hide", NULL}, *const overflow[] = {"stop", "shift", NULL};
+    if (one_of("--think", a->think, think, err) != TL_OK || one_of("--overflow", a->overflow, overflow, err) != TL_OK) return err->code;
+    for (int i = 0; i < a->stop.n; i++)
+        if (!a->stop.v[i][0]) return tl_fail(err, TL_E_ARGUMENT, "--stop: the text is empty");
+    int kv = tl_cmd_kv(&a->model, err);
+    return kv < 0 ? kv : tl_cmd_sampling_check(&a->sampling, err);
+}
+
+static int read_files(chat *c, tl_error *err) {
+    size_t n;
+    if (c->a.system && tl_chat_talk_set(&c->talk.system, c->a.system, err) != TL_OK) return err->code;
+    if (c->a.tools && tl_chat_talk_read_tools(&c->talk, c->a.tools, err) != TL_OK) return err->code;
+    if (c->a.template_file) c->template_text = tl_read_file(c->a.template_file, &n, err);
+    return err->code;
+}
+
+static int open_all(chat *c, const char *path, tl_error *err) {
+    if (tl_chat_check_args(&c->a, err) != TL_OK || read_files(c, err) != TL_OK) return err->code;
+    c->m = tl_cmd_open(&c->a.model, path, 0, err);
+    if (!c->m) return err->code;
+    if (tl_chat_turn_check(c, err) != TL_OK) {
+        tl_error_context(err, "%s", path);
+        return err->code;
+    }
+    c->seed = c->a.sampling.seed;
+    tl_sampler *s = tl_cmd_sampler(&c->a.sampling, c->m, err);   /* wrong options are told now, not with the first answer */
+    tl_sampler_free(s);
+    if (s) c->s = tl_cmd_session(&c->a.model, c->m, (int)c->a.ctx, 0, err);
+    return c->s ? TL_OK : err->code;
+}
+
+static void greet(const chat *c) {
+    tl_model_info i = tl_model_get_info(c->m);
+    tl_status("model %s (%s) | context %d", i.name[0] ? i.name : "?", i.arch, tl_session_ctx(c->s));
+    if (c->lines.terminal >= 0) tl_status("/help lists commands, Ctrl-C stops an answer, Ctrl-D ends");
+}
+
+static void close_all(chat *c) {
+    tl_chat_talk_free(&c->talk);
+    tl_buf_free(&c->set);
+    tl_buf_free(&c->thinking);
+    tl_buf_free(&c->text);
+    tl_buf_free(&c->tools);
+    tl_free(c->prefill);
+    tl_free(c->template_text);
+    tl_session_free(c->s);
+    tl_model_free(c->m);
+}
+
+static int chat_main(const tl_cmd *self, int argc, char **argv) {
+    chat c = {.a = {.n = -1, .sampling = tl_cmd_sampling_default()}, .out = tl_term_open(stdout), .end = -1, .lines.terminal = -1};
+    tl_error err = {0};
+    const char *path, *no_color = getenv("NO_COLOR");
+    int code = tl_cmd_parse(self, &c.a, argc, argv, &path, 1, 1);
+    if (code >= 0) return code;
+    int rc = open_all(&c, path, &err);
+    if (rc == TL_OK) {
+        c.lines = tl_line_open();
+        c.colour = c.out.is_terminal && !(no_color && *no_color) && c.lines.terminal >= 0;
+        if (!c.a.quiet) greet(&c);
+        rc = loop(&c, &err);
+    }
+    tl_line_close(&c.lines);   /* before the last message */
+    code = rc == TL_OK ? c.failed && c.lines.terminal < 0 : err.code ? tl_cmd_fail(&err) : 1;
+    close_all(&c);
+    return code;
+}
+
+const tl_cmd tl_cmd_chat = {
+    "chat",
+    "hold a conversation",
+    "MODEL [options]",
+    "  tinyllm chat model.gguf --system \"Answer in one sentence.\"\n"
+    "  tinyllm chat model.gguf --temp 0 --overflow shift\n"
+    "  printf 'My name is Ada.\\nWhat is my name?\\n' | tinyllm chat model.gguf --quiet\n"
+    "  tinyllm chat model.gguf --json < questions.txt > answers.jsonl\n"
+    "\n"
+    "Each line is a question; on a terminal, lines are edited, and one that ends with a backslash goes on. Standard output\n"
+    "carries the answers alone. Lines that begin with / are commands: /help lists them. Ctrl-C stops an answer, a second\n"
+    "one ends the program. The end of input (Ctrl-D) ends it with 0; after lines of a pipe or file with 1 if one of them\n"
+    "was refused. The whole conversation is in the model's context, and only what is new is computed (/stats).\n",
+    options,
+    chat_main,
+};

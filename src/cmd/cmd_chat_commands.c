@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * cmd_chat_commands.c: the commands of chat_commands.def. Each gets what stands behind its name, without blanks around. */
+#include <string.h>
+#include "cmd/cmd_chat.h"
+
+typedef int command_fn(chat *c, const char *arg, tl_error *err);
+
+static int want(const char *arg, const char *command, const char *what, tl_error *err) {
+    return *arg ? TL_OK : tl_fail(err, TL_E_ARGUMENT, "/%s wants %s", command, what);
+}
+
+/* Where the last question stands, or an error. */
+static int question(const chat *c, tl_error *err) {
+    int i = tl_chat_talk_last_turn(&c->talk);
+    return i >= 0 ? i : tl_fail(err, TL_E_ARGUMENT, "there is no question yet");
+}
+
+static int reset(chat *c, const char *arg, tl_error *err) {
+    (void)arg, (void)err;
+    tl_chat_talk_cut(&c->talk, 0);
+    c->retries = 0;
+    tl_status("the conversation is forgotten");
+    return CHAT_NEXT_LINE;
+}
+
+static int undo(chat *c, const char *arg, tl_error *err) {
+    (void)arg;
+    int i = question(c, err);
+    if (i < 0) return i;
+    tl_chat_talk_cut(&c->talk, i);
+    tl_status("the last question is taken back, %d message%s left", i, i == 1 ? " is" : "s are");
+    return CHAT_NEXT_LINE;
+}
+
+static int retry(chat *c, const char *arg, tl_error *err) {
+    (void)arg;
+    int i = question(c, err);
+    if (i < 0) return i;
+    tl_chat_talk_cut(&c->talk, i + 1);
+    c->retries++;
+    return CHAT_ANSWER;
+}
+
+static int edit(chat *c, const char *arg, tl_error *err) {
+    int i = question(c, err);
+    if (i < 0) return i;
+    if (!*arg && c->lines.terminal < 0) return want(arg, "edit", "a text where lines cannot be edited", err);
+    if (!*arg && tl_chat_talk_set(&c->prefill, c->talk.m[i].text.p, err) != TL_OK) return err->code;
+    tl_chat_talk_cut(&c->talk, i);
+    if (!*arg) return CHAT_NEXT_LINE;
+    int rc = tl_chat_talk_add(&c->talk, "user", arg, strlen(arg), err);
+    return rc == TL_OK ? CHAT_ANSWER : rc;
+}
+
+static int set_system(chat *c, const char *arg, tl_error *err) {
+    if (!*arg) {
+        tl_status("%s%s", c->talk.system ? "system: " : "there is no system message", c->talk.system ? c->talk.system : "");
+        return CHAT_NEXT_LINE;
+    }
+    char *old = c->talk.system;
+    c->talk.system = NULL;
+    int rc = tl_chat_talk_set(&c->talk.system, strcmp(arg, "\"\"") == 0 ? "" : arg, err);
+    if (rc == TL_OK) rc = tl_chat_turn_check(c, err);   /* some templates take none */
+    if (rc != TL_OK) {
+        tl_free(c->talk.system);
+        c->talk.system = old;
+        return rc;
+    }
+    tl_free(old);
+    return CHAT_NEXT_LINE;
+}
+
+static int tool(chat *c, const char *arg, tl_error *err) {
+    if (want(arg, "tool", "the tool's result", err) != TL_OK) return err->code;
+    if (!c->talk.n || strcmp(c->talk.m[c->talk.n - 1].role, "assistant") != 0)
+        return tl_fail(err, TL_E_ARGUMENT, "there is no answer that could have called a tool");
+    int rc = tl_chat_talk_add(&c->talk, "tool", arg, strlen(arg), err);
+    return rc == TL_OK ? CHAT_ANSWER : rc;
+}
+
+static int save(chat *c, const char *arg, tl_error *err) {
+    if (want(arg, "save", "the name of a file", err) != TL_OK || tl_chat_talk_save(&c->talk, arg, err) != TL_OK) return err->code;
+    tl_status("saved: %d messages", c->talk.n + (c->talk.system != NULL));
+    return CHAT_NEXT_LINE;
+}
+
+static int load(chat *c, const char *arg, tl_error *err) {
+    if (want(arg, "load", "the name of a file", err) != TL_OK || tl_chat_talk_load(&c->talk, arg, err) != TL_OK) return err->code;
+    c->retries = 0;
+    tl_status("loaded: %d messages", c->talk.n + (c->talk.system != NULL));
+    return CHAT_NEXT_LINE;
+}
+
+static const tl_opt settable[] = {
+    TL_SAMPLING_OPTS(chat_args, sampling),
+    {"-n,--n-predict", "N", TL_OPT_INT, offsetof(chat_args, n), -1, INT32_MAX, "at most N tokens an answer; -1: no limit"},
+    {"--think", "HOW", TL_OPT_STR, offsetof(chat_args, think), 0, 0, "auto, on, off or hide"},
+    {"--overflow", "HOW", TL_OPT_STR, offsetof(chat_args, overflow), 0, 0, "stop or shift"},
+    {"--stop", "TEXT", TL_OPT_LIST, offsetof(chat_args, stop), 0, 0, "end answers before this text"},
+    {0},
+};
+
+/* A word that options may point into as long as the program runs. */
+static char *keep(chat *c, const char *before, const char *word, size_t n, tl_error *err) {
+    size_t len = strlen(before) + n + 1;
+    if (!c->set.p) {
+        c->set.cap = 1 << 16;
+        if (!(c->set.p = tl_alloc_n(c->set.cap, 1, "settings", err))) return NULL;
+    }
+    if (len > c->set.cap - c->set.n) {
+        tl_fail(err, TL_E_ARGUMENT, "/set: too many words");
+        return NULL;
+    }
+    char *at = c->set.p + c->set.n;
+    snprintf(at, len, "%s%.*s", before, (int)n, word);
+    c->set.n += len;
+    return at;
+}
+
+static int set(chat *c, const char *arg, tl_error *err) {
+    size_t n = strcspn(arg, " \t");
+    const char *value = arg + n + strspn(arg + n, " \t");
+    if (!*arg) {
+        for (const tl_opt *o = settable; o->names; o++) tl_status("%-18s %s", strstr(o->names, "--") + 2, o->help);
+        return CHAT_NEXT_LINE;
+    }
+    const char *dashes = arg[0] == '-' ? "" : n == 1 ? "-" : "--", *pos[1];
+    char *words[2] = {keep(c, dashes, arg, n, err), *value ? keep(c, "", value, strlen(value), err) : NULL};
+    if (err->code) return err->code;
+    chat_args changed = c->a;
+    int n_pos;
+    if (tl_opts_parse(settable, NULL, &changed, *value ? 2 : 1, words, pos, 0, &n_pos, err) != TL_OK) return err->code;
+    if (tl_chat_check_args(&changed, err) != TL_OK) return err->code;
+    tl_sampler *s = tl_cmd_sampler(&changed.sampling, c->m, err);   /* what only the model can tell */
+    if (!s) return err->code;
+    tl_sampler_free(s);
+    if (changed.sampling.seed != c->a.sampling.seed) c->seed = changed.sampling.seed;
+    c->a = changed;
+    return CHAT_NEXT_LINE;
+}
+
+static double rate(double n, double seconds) { return seconds > 0 ? n / seconds : 0; }
+
+static int stats(chat *c, const char *arg, tl_error *err) {
+    (void)arg, (void)err;
+    const tl_generator_stats *g = &c->stats;
+    tl_status("context: %d of %d tokens, %d message%s", tl_session_pos(c->s, 0), tl_session_ctx(c->s), c->talk.n,
+              c->talk.n == 1 ? "" : "s");
+    if (!c->n_answers) return CHAT_NEXT_LINE;
+    tl_status("last answer: %d tokens of the prompt kept, %d computed at %.4g tok/s; %d tokens answered at %.4g tok/s", c->n_kept,
+              c->n_prompt - c->n_kept, rate(c->n_prompt - c->n_kept, c->prefill_seconds), g->n_tokens,
+              rate(g->n_computed, g->seconds));
+    tl_status("all %d answers: %lld tokens kept, %lld computed, %lld answered | seed of the last %lld", c->n_answers,
+              (long long)c->all_kept, (long long)c->all_computed, (long long)c->all_tokens, (long long)c->answer_seed);
+    return CHAT_NEXT_LINE;
+}
+
+static int quit(chat *c, const char *arg, tl_error *err) {
+    (void)c, (void)arg, (void)err;
+    return CHAT_QUIT;
+}
+
+static int help(chat *c, const char *arg, tl_error *err);
+
+static const struct { const char *name, *args; command_fn *fn; const char *help; } commands[] = {
+#define CHAT_COMMAND(name, args, fn, help) {name, args, fn, help},
+#include "chat_commands.def"
+#undef CHAT_COMMAND
+};
+enum { N_COMMANDS = sizeof commands / sizeof commands[0] };
+
+static int help(chat *c, const char *arg, tl_error *err) {
+    (void)arg, (void)err;
+    for (int i = 0; i < N_COMMANDS; i++) {
+        char form[40];
+        snprintf(form, sizeof form, "/%s %s", commands[i].name, commands[i].args);
+        tl_status("%-18s %s", form, commands[i].help);
+    }
+    tl_status("Any other line is a question; // begins one with a slash.");
+    if (c->lines.terminal >= 0) tl_status("A backslash at the end or Alt-Enter goes on in a new line. Ctrl-C stops an answer.");
+    return CHAT_NEXT_LINE;
+}
+
+int tl_chat_command(chat *c, const char *line, tl_error *err) {
+    const char *names[N_COMMANDS + 1] = {0};
+    char word[32];
+    size_t n = strcspn(line, " \t");
+    tl_buf arg = {0};
+    snprintf(word, sizeof word, "%.*s", (int)(n < 31 ? n : 31), line);
+    for (int i = 0; i < N_COMMANDS; i++) {
+        names[i] = commands[i].name;
+        if (strcmp(names[i], word) != 0) continue;
+        const char *from = line + n + strspn(line + n, " \t");
+        size_t len = strlen(from);
+        while (len && strchr(" \t", from[len - 1])) len--;
+        tl_buf_add(&arg, from, len);
+        tl_buf_add(&arg, "", 1);
+        int rc = arg.failed ? tl_fail(err, TL_E_MEMORY, "out of memory for a line") : commands[i].fn(c, arg.p, err);
+        tl_buf_free(&arg);
+        return rc;
+    }
+    const char *near = tl_nearest(word, names);
+    if (near) return tl_fail(err, TL_E_ARGUMENT, "unknown command /%s; did you mean /%s?", word, near);
+    return tl_fail(err, TL_E_ARGUMENT, "unknown command /%s (/help lists them; // begins a question with a slash)", word);
+}

@@ -1,0 +1,297 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * cmd_chat_turn.c: a turn of cmd_chat.h: the conversation becomes a prompt, the prompt an answer. */
+#include <signal.h>
+#include <string.h>
+#include <unistd.h>
+#include "cmd/cmd_chat.h"
+
+/* ---- the prompt --------------------------------------------------------------------------------------------------- */
+
+static int think_is(const chat *c, const char *word) { return c->a.think && strcmp(c->a.think, word) == 0; }
+
+/* The conversation, or for a check others [n_others] in its place. */
+static tl_chat *render(const chat *c, const tl_chat_message *others, int n_others, tl_error *err) {
+    const chat_talk *t = &c->talk;
+    tl_chat_message *m = tl_alloc_n((size_t)(t->n + n_others) + 1, sizeof *m, "messages", err);
+    if (!m) return NULL;
+    int n = 0;
+    if (t->system) m[n++] = (tl_chat_message){"system", t->system, 0};
+    for (int i = 0; i < t->n && !n_others; i++) m[n++] = (tl_chat_message){t->m[i].role, t->m[i].text.p, t->m[i].text.n};
+    for (int i = 0; i < n_others; i++) m[n++] = others[i];
+    tl_chat_options o = {.messages = m, .n_messages = n, .tools_json = t->tools, .chat_template = c->template_text};
+    if (think_is(c, "on")) o.variables_json = "{\"enable_thinking\": true}";
+    if (think_is(c, "off")) o.variables_json = "{\"enable_thinking\": false}";
+    if (n_others > 1) o.no_generation_prompt = 1;
+    tl_chat *r = tl_chat_render(c->m, &o, err);
+    tl_free(m);
+    return r;
+}
+
+/* The token that the template puts behind an answer, if it is a control token: files do not always name it. */
+static int32_t find_end(const chat *c) {
+    static const tl_chat_message m[2] = {{"user", "1", 0}, {"assistant", "2", 0}};
+    int n = 0;
+    int32_t id = -1;
+    tl_chat *r = render(c, m, 2, NULL);   /* a template that refuses this only says nothing of its end */
+    const tl_chat_run *runs = tl_chat_runs(r, &n), *last = n ? &runs[n - 1] : NULL;
+    if (last && last->trusted && n > 1) {
+        size_t at = strspn(last->text, " \n");
+        if (at < last->n && tl_tokenize(c->m, last->text + at, last->n - at, TL_PARSE_SPECIAL, &id, 1, NULL) < 1) id = -1;
+        if (id >= 0 && tl_token_text(c->m, id, NULL, 0) > 0) id = -1;
+    }
+    tl_chat_free(r);
+    return id;
+}
+
+int tl_chat_turn_check(chat *c, tl_error *err) {
+    static const tl_chat_message hello = {"user", "Hi", 0};
+    const char *text = c->template_text ? c->template_text : tl_model_chat_template(c->m);
+    if (!text)
+        return tl_fail(err, TL_E_UNSUPPORTED,
+                       "the file has no chat template: give one with --chat-template FILE, or continue a text with "
+                       "tinyllm run MODEL -p TEXT");
+    if ((think_is(c, "on") || think_is(c, "off")) && !strstr(text, "enable_thinking"))
+        tl_status("warning: the chat template does not know enable_thinking: --think %s changes nothing", c->a.think);
+    tl_chat *r = render(c, &hello, 1, err);
+    if (!r) return err->code;
+    tl_chat_free(r);
+    c->end = find_end(c);
+    return TL_OK;
+}
+
+/* How many tokens are left for an answer when turns are dropped to make room. */
+static int room(const chat *c) {
+    int quarter = tl_session_ctx(c->s) / 4;
+    return c->a.n >= 0 && c->a.n < quarter ? (int)c->a.n : quarter;
+}
+
+/* Renders what fits: whole turns are dropped from the front if that is allowed. */
+static tl_chat *render_to_fit(chat *c, tl_error *err) {
+    int ctx = tl_session_ctx(c->s), shift = c->a.overflow && strcmp(c->a.overflow, "shift") == 0;
+    c->dropped = 0;
+    for (;;) {
+        int n = 0, second = tl_chat_talk_second_turn(&c->talk);
+        tl_chat *r = render(c, NULL, 0, err);
+        if (!r) return NULL;
+        tl_chat_ids(r, &n);
+        int too_long = n > ctx || (shift && c->dropped + (n > ctx - 1) && n > ctx - room(c));
+        if (!n) tl_fail(err, TL_E_FORMAT, "the chat template makes nothing of the conversation");
+        else if (too_long && shift && second) {
+            tl_chat_talk_drop(&c->talk, second);
+            c->dropped++;
+        } else if (n > ctx)
+            tl_fail(err, TL_E_CONTEXT, "the conversation has %d tokens, %d more than the context of %d: %s, or start with -c %d", n,
+                    n - ctx, ctx, second ? "/undo, /reset, --overflow shift (/set overflow shift)" : "say it with fewer words", n + room(c));
+        else return r;
+        tl_chat_free(r);
+        if (err->code) return NULL;
+    }
+}
+
+/* ---- interrupts --------------------------------------------------------------------------------------------------- */
+
+static volatile sig_atomic_t interrupted;
+static struct sigaction idle;   /* what SIGINT does between answers */
+
+/* The first one ends the answer, a second one the program. */
+static void on_interrupt(int sig) {
+    if (interrupted++ == 0) return;
+    tl_line_restore();
+    signal(sig, SIG_DFL);
+    raise(sig);
+}
+
+static void catch_interrupt(void) {
+    struct sigaction a = {0};
+    interrupted = 0;
+    a.sa_handler = on_interrupt;
+    a.sa_flags = SA_RESTART;
+    sigemptyset(&a.sa_mask);
+    sigaction(SIGINT, &a, &idle);
+}
+
+/* ---- showing ------------------------------------------------------------------------------------------------------ */
+
+static void show_part(void *user, int kind, int is_mark, const char *text, size_t n) {
+    chat *c = user;
+    int hidden = kind == CHAT_THINK && think_is(c, "hide");
+    tl_buf *part = kind == CHAT_THINK ? &c->thinking : kind == CHAT_TOOL ? &c->tools : &c->text;
+    if (kind == CHAT_TEXT && !c->text.n && (c->a.json || think_is(c, "hide")))   /* blanks between thoughts and answer */
+        for (; n && c->thinking.n && strchr(" \r\n", *text); n--) text++;
+    if (!is_mark) tl_buf_add(part, text, n);
+    else if (kind == CHAT_TOOL && text[1] == '/') {   /* a closing mark */
+        tl_buf_add(part, "", 1);
+        c->n_tools++;
+    }
+    if (c->a.json || hidden || !n) return;
+    int dim = c->colour && kind != CHAT_TEXT;
+    if (dim) fputs("\033[2m", c->out.f);
+    tl_term_write(&c->out, text, n);
+    if (dim) fputs("\033[0m", c->out.f);
+}
+
+typedef struct answer { chat *c; chat_parts parts; tl_buf whole; } answer;
+
+static int show(void *user, const char *text, size_t n) {
+    answer *a = user;
+    tl_buf_add(&a->whole, text, n);
+    tl_chat_parts_push(&a->parts, text, n, show_part, a->c);
+    return interrupted || (n && !a->c->a.json && tl_cmd_flush() != 0);
+}
+
+typedef struct reading { double begun, shown; } reading;
+
+static int prompt_progress(void *user, double done) {
+    reading *r = user;
+    double now = tl_now();
+    if (now - r->begun > 1 && now - r->shown > 0.2) {
+        tl_term_progress("reading %.0f %%", done * 100);
+        r->shown = now;
+    }
+    return interrupted;
+}
+
+/* ---- figures ------------------------------------------------------------------------------------------------------ */
+
+static double rate(double n, double seconds) { return seconds > 0 ? n / seconds : 0; }
+
+static int print_json(const chat *c, tl_error *err) {
+    const tl_generator_stats *g = &c->stats;
+    tl_buf b = {0};
+    tl_json j = {.out = &b};
+    tl_json_begin(&j, NULL, '{');
+    tl_json_str(&j, "text", c->text.p ? c->text.p : "", c->text.n);
+    if (c->thinking.n) tl_json_str(&j, "thinking", c->thinking.p, c->thinking.n);
+    if (c->n_tools) {
+        tl_json_begin(&j, "tool_calls", '[');
+        const char *p = c->tools.p;
+        for (int i = 0; i < c->n_tools; i++, p += strlen(p) + 1) tl_json_cstr(&j, NULL, p);
+        tl_json_end(&j, ']');
+    }
+    tl_json_i64(&j, "tokens", g->n_tokens);
+    tl_json_i64(&j, "prompt_tokens", c->n_prompt);
+    tl_json_i64(&j, "kept_tokens", c->n_kept);
+    tl_json_i64(&j, "dropped_turns", c->dropped);
+    tl_json_cstr(&j, "finish", tl_finish_name(g->finish));
+    tl_json_i64(&j, "seed", c->answer_seed);
+    tl_json_i64(&j, "ctx", tl_session_ctx(c->s));
+    tl_json_num(&j, "prefill_tok_s", rate(c->n_prompt - c->n_kept, c->prefill_seconds));
+    tl_json_num(&j, "decode_tok_s", rate(g->n_computed, g->seconds));
+    tl_json_end(&j, '}');
+    tl_buf_str(&b, "\n");
+    int rc = b.failed || c->text.failed ? tl_fail(err, TL_E_MEMORY, "out of memory for the JSON text") : TL_OK;
+    if (rc == TL_OK) fwrite(b.p, 1, b.n, stdout);
+    tl_buf_free(&b);
+    return rc;
+}
+
+static void say_finish(const chat *c) {
+    const tl_generator_stats *g = &c->stats;
+    if (g->finish == TL_END_LENGTH) tl_status("stopped: after %d tokens (-n N for more)", g->n_tokens);
+    if (g->finish == TL_END_CANCELLED) tl_status("stopped: interrupted; the answer stays as it is (/undo takes it back)");
+    if (g->finish == TL_END_CONTEXT)
+        tl_status("stopped: the context of %d tokens is full (/undo, /reset, /set overflow shift, or -c N for more)",
+                  tl_session_ctx(c->s));
+}
+
+/* ---- the turn ----------------------------------------------------------------------------------------------------- */
+
+/* Each answer has a sampler of its own: what was taken back leaves no trace in penalties and random numbers. The n-th
+ * question's seed is that of the options plus n, and a retry's one more. */
+static tl_sampler *new_sampler(chat *c, const int32_t *ids, int n, tl_error *err) {
+    tl_sampling_args a = c->a.sampling;
+    int turns = 0;
+    for (int i = 0; i < c->talk.n; i++) turns += strcmp(c->talk.m[i].role, "user") == 0;
+    if (c->seed >= 0) a.seed = (int64_t)(((uint64_t)c->seed + (uint64_t)turns + (uint64_t)c->retries) & INT64_MAX);
+    tl_sampler *s = tl_cmd_sampler(&a, c->m, err);
+    if (s && c->seed < 0) c->seed = (int64_t)(((uint64_t)tl_sampler_seed(s) - (uint64_t)turns) & INT64_MAX);
+    c->answer_seed = tl_sampler_seed(s);
+    for (int i = 0; s && i < n; i++) tl_sampler_accept(s, ids[i]);
+    return s;
+}
+
+static int read_prompt(chat *c, const int32_t *ids, int n, tl_error *err) {
+    reading r = {.begun = tl_now()};
+    tl_session_set_progress(c->s, prompt_progress, &r);
+    int kept = tl_session_prompt(c->s, 0, ids, n, err);
+    tl_session_set_progress(c->s, NULL, NULL);
+    tl_term_progress_end();
+    c->prefill_seconds = tl_now() - r.begun;
+    if (kept < 0) return kept;
+    c->n_kept = kept;
+    c->n_prompt = n;
+    c->all_kept += kept;
+    c->all_computed += n - kept;
+    return TL_OK;
+}
+
+static int generate(chat *c, answer *a, tl_sampler *s, tl_error *err) {
+    tl_generator_options o = {.max_tokens = (int)c->a.n, .stop = c->a.stop.v, .n_stop = c->a.stop.n,
+                              .stop_tokens = &c->end, .n_stop_tokens = c->end >= 0 && !c->a.sampling.ignore_eos};
+    tl_generator *g = tl_generator_new(c->m, s, &o, err);
+    int rc = g ? tl_generate(c->s, 0, g, show, a, err) : err->code;
+    c->stats = tl_generator_get_stats(g);
+    c->all_tokens += c->stats.n_tokens;
+    c->all_computed += c->stats.n_computed;
+    tl_generator_free(g);
+    tl_chat_parts_end(&a->parts, show_part, c);
+    if (c->tools.n && c->tools.p[c->tools.n - 1]) {   /* a call that was not finished is none */
+        while (c->tools.n && c->tools.p[c->tools.n - 1]) c->tools.n--;
+    }
+    if (rc == TL_OK && a->whole.failed) rc = tl_fail(err, TL_E_MEMORY, "out of memory for the answer");
+    return rc;
+}
+
+static int answer_prompt(chat *c, const tl_chat *r, answer *a, tl_error *err) {
+    int n, kind;
+    size_t len;
+    const int32_t *ids = tl_chat_ids(r, &n);
+    const char *text = tl_chat_text(r, &len), *open = tl_chat_parts_open(text, len, &kind);
+    if (open) {   /* the template has begun a thought */
+        a->parts.kind = kind;
+        tl_buf_add(&a->whole, open, len - (size_t)(open - text));
+    }
+    int rc = read_prompt(c, ids, n, err);
+    tl_sampler *s = rc == TL_OK ? new_sampler(c, ids, n, err) : NULL;
+    if (s) rc = generate(c, a, s, err);
+    else rc = err->code;
+    tl_sampler_free(s);
+    return rc;
+}
+
+static void clear_parts(chat *c) {
+    c->thinking.n = c->text.n = c->tools.n = 0;
+    c->n_tools = 0;
+    c->stats = (tl_generator_stats){0};
+}
+
+int tl_chat_turn(chat *c, tl_error *err) {
+    answer a = {.c = c};
+    clear_parts(c);
+    int n_before = tl_chat_talk_last_turn(&c->talk);
+    tl_chat *r = render_to_fit(c, err);
+    if (c->dropped) n_before = tl_chat_talk_last_turn(&c->talk);
+    if (c->dropped)
+        tl_status("the context of %d tokens is full: the oldest %d turn%s forgotten", tl_session_ctx(c->s), c->dropped,
+                  c->dropped == 1 ? " is" : "s are");
+    catch_interrupt();
+    int rc = r ? answer_prompt(c, r, &a, err) : err->code;
+    sigaction(SIGINT, &idle, NULL);
+    tl_chat_free(r);
+    if (c->out.mid_line) fputc('\n', c->out.f);
+    c->out.mid_line = 0;
+    if (rc == TL_OK) rc = tl_chat_talk_add(&c->talk, "assistant", a.whole.p ? a.whole.p : "", a.whole.n, err);
+    if (rc == TL_OK) c->n_answers++;
+    else tl_chat_talk_cut(&c->talk, n_before > 0 ? n_before : 0);
+    if (rc == TL_OK && c->a.json) rc = print_json(c, err);
+    if (tl_cmd_flush() != 0 && rc == TL_OK) rc = TL_E_IO;
+    if (rc == TL_OK && (!c->a.quiet || c->stats.finish == TL_END_CONTEXT)) say_finish(c);
+    if (rc == TL_E_CANCELLED) {
+        *err = (tl_error){0};
+        rc = TL_OK;
+        tl_status("stopped: interrupted; nothing was answered, the question is taken back");
+    }
+    tl_buf_free(&a.whole);
+    return rc;
+}

@@ -1,0 +1,200 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# chat: conversations over pipes and on a terminal, with tiny random models.
+. tests/e2e/lib.inc
+
+m=$tmp/m.gguf
+mkmodel() { ${RUNNER:-} "$BUILD/tools/mkmodel" "$@" || { echo "FAIL mkmodel $*"; exit 1; }; }
+tiny="--layers 2 --embd 64 --heads 4 --kv-heads 2 --chat-template"
+form='{% for m in messages %}<|bos|>{{ m.role }}: {{ m.content }}<|im_end|>{% endfor %}{% if add_generation_prompt %}<|bos|>{% endif %}'
+mkmodel "$m" $tiny "$form"
+same="--temp 0 --ignore-eos -n 8"
+
+# chat LINES ARGS: the lines, printf's way, to standard input
+chat() {
+    rc=0 lines=$1
+    shift
+    printf "$lines" | ${RUNNER:-} "$TINYLLM" chat "$@" >"$tmp/out" 2>"$tmp/err" || rc=$?
+}
+# The text of answer N, of the JSON in $tmp/out; a number of it.
+text() { sed -n "${1}s/^{\"text\": \(\".*\"\), \"tokens\".*/\1/p" "$tmp/out"; }
+number() { sed -n "${1}s/.*\"$2\": \([0-9]*\).*/\1/p" "$tmp/out"; }
+answers() { [ "$(wc -l <"$tmp/out")" = "$1" ]; }
+
+# ---- lines
+run chat "$m"
+check no_input eval 'exits 0 && silent out'
+chat 'the end' "$m" $same --json
+check last_line_without_end eval 'exits 0 && answers 1'
+one=$(text 1)
+check one_answer [ -n "$one" ]
+run run "$m" --chat -p "the end" $same --json
+check same_as_run [ "\"$(json text)\"" = "$one" ]
+chat 'the end\r\n\n  \n' "$m" $same --json
+check line_ends_and_blank_lines eval 'exits 0 && answers 1 && [ "$(text 1)" = "$one" ]'
+chat 'the end\n' "$m" $same -q
+check text_alone eval 'exits 0 && silent err && [ "$(tail -c 1 "$tmp/out")" = "" ] && ! out_has "> "'
+chat 'a\377b\300\n\nx\000y\n' "$m" $same --json
+check any_bytes eval 'exits 0 && answers 2'
+awk 'BEGIN { for (i = 0; i < 131072; i++) printf "the end "; print "" }' >"$tmp/long"
+rc=0; ${RUNNER:-} "$TINYLLM" chat "$m" $same <"$tmp/long" >"$tmp/out" 2>"$tmp/err" || rc=$?
+check megabyte eval 'exits 1 && silent out && [ "$(grep -c "^tinyllm: " "$tmp/err")" = 1 ]'
+chat '//the end\n' "$m" $same --json
+slash=$(text 1)
+chat '/the end\n' "$m" $same --json --no-commands
+check slash_as_text eval 'exits 0 && [ -n "$slash" ] && [ "$(text 1)" = "$slash" ]'
+
+# ---- turns
+chat 'one\ntwo\nthree\n/stats\n' "$m" $same --json
+check kept_between_turns eval 'exits 0 && answers 3 && [ "$(number 1 kept_tokens)" = 0 ] &&
+    [ "$(number 2 kept_tokens)" -ge "$(number 1 prompt_tokens)" ] && [ "$(number 3 kept_tokens)" -ge "$(number 2 prompt_tokens)" ]'
+check stats eval 'err_has "last answer: $(number 3 kept_tokens) tokens of the prompt kept, "'
+talk=$tmp/talk.json
+printf 'one\ntwo\nthree\n/save %s\nfour\n' "$talk" | ${RUNNER:-} "$TINYLLM" chat "$m" $same --json --system be >"$tmp/out" 2>"$tmp/err"
+third=$(text 3) fourth=$(text 4)
+printf '/load %s\nfour\n' "$talk" | ${RUNNER:-} "$TINYLLM" chat "$m" $same --json >"$tmp/out" 2>"$tmp/err"
+check load_goes_on eval '[ -n "$fourth" ] && [ "$(text 1)" = "$fourth" ] && [ "$(number 1 kept_tokens)" = 0 ]'
+printf '/load %s\n/retry\n' "$talk" | ${RUNNER:-} "$TINYLLM" chat "$m" $same --json >"$tmp/out" 2>"$tmp/err"
+check load_and_retry [ "$(text 1)" = "$third" ]
+check file_is_a_template_case eval '"$TINYLLM" template "$m" --input "$talk" | grep -q "system: be"'
+cp "$talk" "$tmp/before.json"
+printf '/load %s\n/save %s\n' "$talk" "$talk" | ${RUNNER:-} "$TINYLLM" chat "$m" -q 2>/dev/null
+check save_what_was_loaded cmp -s "$talk" "$tmp/before.json"
+chat 'one\ntwo\n/undo\ntwo\n/retry\n' "$m" $same --json
+check undo_and_retry eval 'exits 0 && answers 4 && [ "$(text 2)" = "$(text 3)" ] && [ "$(text 2)" = "$(text 4)" ]'
+chat 'one\nsix\n/edit two\n/reset\none\ntwo\n' "$m" $same --json
+check edit_and_reset eval 'answers 5 && [ "$(text 3)" = "$(text 5)" ] && [ "$(text 1)" = "$(text 4)" ]'
+chat 'one\n/retry\n/undo\none\n' "$m" --ignore-eos -n 8 --seed 5 --json
+check retry_has_another_seed eval '[ "$(text 1)" != "$(text 2)" ] && [ "$(text 1)" = "$(text 3)" ]'
+chat '/set temp 0\n/set ignore-eos\n/set n 8\nthe end\n' "$m" --json
+check set eval 'exits 0 && [ "$(text 1)" = "$one" ]'
+chat '/set temp -1\n/set tmep 1\n/set logit-bias 400=1\n/set think no\n/foo\n/stat\n/undo\n/save\n/tool x\n/edit\n' "$m"
+check wrong_commands eval 'exits 1 && silent out && [ "$(grep -c "^tinyllm: " "$tmp/err")" = 10 ] && err_has "did you mean /stats?"'
+chat '/help\n/set\n' "$m" -q
+check help_lists_all eval 'exits 0 && [ "$(grep -c "^# /" "$tmp/err")" = "$(grep -c "^CHAT_COMMAND(" src/cmd/chat_commands.def)" ] && err_has "# top-k"'
+chat '/quit\nthe end\n' "$m" $same
+check quit eval 'exits 0 && silent out'
+chat '/system be\nthe end\n' "$m" $same --json
+second=$(text 1)
+chat 'the end\n' "$m" $same --json --system be
+check system_by_command eval '[ "$(text 1)" = "$second" ] && [ "$second" != "$one" ]'
+
+# ---- files that are no conversations
+printf '/save %s/none/x.json\nthe end\n' "$tmp" | ${RUNNER:-} "$TINYLLM" chat "$m" $same --json -q >"$tmp/out" 2>"$tmp/err"
+check save_fails eval 'one_line && err_has none/x.json && [ "$(text 2)" = "$one" ]'
+n=0
+for bad in '' '[]' '{"messages": 1}' '{"messages": [1]}' '{"messages": [{"role": "user"}]}' '{"messages": [{"role": "king", "content": ""}]}' \
+    '{"messages": [{"role": "user", "content": "x"}, {"role": "system", "content": "x"}]}' '{"messages": [{"role": "user", "content": 1}]}' \
+    '{"messages": [], "tools": {}}' '{"messages": [{"role": "user", "content": "x", "tool_calls": []}]}' '{"messages": []} x' '{"massages": []}'; do
+    n=$((n + 1))
+    printf '%s' "$bad" >"$tmp/bad.json"
+    printf 'the end\n/load %s\n/retry\n' "$tmp/bad.json" | ${RUNNER:-} "$TINYLLM" chat "$m" $same -q --json >"$tmp/out" 2>"$tmp/err"
+    check "bad_conversation_$n" eval 'one_line && err_has bad.json && [ "$(text 1)" = "$one" ] && grep -q "^{\"error\": " "$tmp/out" && [ "$(text 3)" = "$one" ]'
+done
+
+# ---- the end of the context
+chat 'one\ntwo\nthe end of the world and all the other things that are in it and more of them\n/undo\nsix\n' "$m" $same -c 96 --json
+check overflow_is_refused eval 'exits 1 && answers 4 && err_has "more than the context of 96" && [ -n "$(text 2)" ] && sed -n 3p "$tmp/out" | grep -q "^{\"error\""'
+lines='one\ntwo\nthree\nfour\nfive\nsix\nseven\n'
+chat "$lines" "$m" $same -c 96 --overflow shift --system be --json
+check overflow_shifts eval 'exits 0 && answers 7 && grep -q "\"dropped_turns\": [1-9]" "$tmp/out" && err_has "forgotten"'
+chat "$lines"'/save '"$talk"'\n' "$m" $same -c 96 --overflow shift --system be --json
+check shift_keeps_system_and_whole_turns eval 'grep -q "^{\"messages\": \[{\"role\": \"system\", \"content\": \"be\"}, {\"role\": \"user\"" "$talk" && grep -q seven "$talk" && ! grep -q "\"one\"" "$talk"'
+last=$(text 7)
+printf '/load %s\n/retry\n' "$talk" | ${RUNNER:-} "$TINYLLM" chat "$m" $same -c 96 --overflow shift --json >"$tmp/out" 2>"$tmp/err"
+check shifted_is_as_if_new [ "$(text 1)" = "$last" ]
+
+# ---- templates
+mkmodel "$tmp/none.gguf" --layers 1 --embd 64
+run chat "$tmp/none.gguf"
+check no_template refused 1 "no chat template: give one with --chat-template"
+printf '%s' "$form" >"$tmp/form.jinja"
+chat 'the end' "$tmp/none.gguf" $same --json --chat-template "$tmp/form.jinja"
+check template_from_file eval 'exits 0 && answers 1'
+run chat "$m" --chat-template "$tmp/none.jinja"
+check template_missing refused 1 none.jinja
+printf '{{' >"$tmp/bad.jinja"
+run chat "$m" --chat-template "$tmp/bad.jinja"
+check template_broken refused 1 "line 1"
+printf '%s' "{% if messages[0].role == 'system' %}{{ raise_exception('no system') }}{% endif %}$form" >"$tmp/strict.jinja"
+run chat "$m" --chat-template "$tmp/strict.jinja" --system be
+check template_refuses refused 1 "no system"
+chat '/system be\nthe end\n' "$m" $same --json --chat-template "$tmp/strict.jinja"
+check refused_system_is_dropped eval 'exits 1 && err_has "no system" && [ "$(text 2)" = "$one" ]'
+# An answer ends with what the template puts behind answers, even where no list knows the token. 397 is <|bos|>.
+printf '%s' '{% for m in messages %}{{ m.role }}: {{ m.content }}<|bos|>{% endfor %}' >"$tmp/end.jinja"
+chat 'the end' "$m" --logit-bias 397=100 -n 5 --json --chat-template "$tmp/end.jinja"
+check template_names_the_end eval 'out_has "\"finish\": \"stop\"" && [ "$(number 1 tokens)" = 0 ]'
+chat 'the end' "$m" --logit-bias 397=100 -n 5 --json
+check other_control_tokens_do_not_end eval '[ "$(number 1 tokens)" = 5 ] && [ "$(text 1)" = "\"\"" ]'
+
+# ---- thoughts and tools
+printf '%s<think>\n' "$form" >"$tmp/think.jinja"
+chat 'the end' "$m" $same --json --chat-template "$tmp/think.jinja"
+check thoughts_in_json eval 'exits 0 && grep -q "^{\"text\": \"\", \"thinking\": \"..*\"" "$tmp/out"'
+chat 'the end' "$m" $same -q --chat-template "$tmp/think.jinja" --think hide
+check thoughts_hidden eval 'exits 0 && silent out'
+printf '%s' "$form"'{% if enable_thinking is defined %}{{ enable_thinking }}{% endif %}' >"$tmp/switch.jinja"
+for how in auto on off; do
+    chat 'the end' "$m" $same --json --chat-template "$tmp/switch.jinja" --think $how
+    eval "$how=\$(number 1 prompt_tokens)"
+done
+check thinking_switch eval '[ "$auto" -lt "$on" ] && [ "$on" -lt "$off" ]'   # nothing, True, False
+chat '' "$m" --think off
+check switch_without_effect err_has "--think off changes nothing"
+run chat "$m" --think maybe
+check think_word refused 2 "'maybe' is not auto, on, off or hide"
+run chat "$m" --overflow cut
+check overflow_word refused 2 "'cut' is not stop or shift"
+printf '[{"type": "function", "function": {"name": "rain"}}]' >"$tmp/tools.json"
+printf '{{ tools[0].function.name }}%s' "$form" >"$tmp/tools.jinja"
+chat 'the end\n/tool 42\n/save '"$talk"'\n' "$m" $same --json --chat-template "$tmp/tools.jinja" --tools "$tmp/tools.json"
+check tools eval 'exits 0 && answers 2 && grep -q "{\"role\": \"tool\", \"content\": \"42\"}" "$talk" && grep -q "\"tools\": \[{\"type\"" "$talk"'
+printf '{"a": 1}' >"$tmp/tools.json"
+run chat "$m" --tools "$tmp/tools.json"
+check tools_are_a_list refused 1 "tools.json: line 1"
+
+# ---- interrupts and closed output
+if [ -z "${RUNNER:-}" ] && mkfifo "$tmp/in" 2>/dev/null; then
+    "$TINYLLM" chat "$m" --ignore-eos -c 200000 -q <"$tmp/in" >"$tmp/out" 2>"$tmp/err" &
+    pid=$!
+    exec 4>"$tmp/in"
+    echo "the end" >&4
+    wait_text() { for _ in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do [ "$(wc -c <"$tmp/$1")" -gt "$2" ] && break; sleep 0.1; done; }
+    wait_text out 50
+    kill -INT $pid
+    for _ in 1 2 3 4 5 6 7 8 9 10; do [ "$(tail -c 1 "$tmp/out")" = "" ] && break; sleep 0.1; done
+    printf '/undo\n' >&4
+    wait_text err 0
+    check interrupt_stops_the_answer eval 'kill -0 $pid && err_has "0 messages are left"'
+    exec 4>&-
+    rc=0; wait $pid || rc=$?
+    check interrupted_chat_ends_well exits 0
+    "$TINYLLM" chat "$m" $same -q </dev/null | head -n 1 >/dev/null
+    (printf 'a\nb\nc\nd\n'; sleep 0.3; printf 'e\nf\n') | "$TINYLLM" chat "$m" $same -q 2>"$tmp/err" | head -n 1 >"$tmp/out"
+    check closed_output_is_quiet silent err
+else
+    echo "skip interrupt_stops_the_answer: no fifo, or a runner"
+fi
+
+# ---- a terminal
+if command -v script >/dev/null 2>&1 && [ -z "${RUNNER:-}" ]; then
+    # What stty -a says of a terminal that is as it should be.
+    cooked() { grep -Eq "(^|[ ;])icanon" "$tmp/out" && grep -Eq "(^|[ ;])echo([ ;]|.?$)" "$tmp/out"; }
+    # keys COMMAND: types standard input at a terminal
+    keys() { rc=0; (sleep 0.3; cat; sleep 0.5) | TERM=xterm script -qec "$1" /dev/null >"$tmp/out" 2>&1 || rc=$?; }
+    printf 'the endx\177\r/stats\r\004' | keys "'$TINYLLM' chat '$m' $same"
+    check terminal eval 'exits 0 && out_has "> the end" && out_has "# last answer" && out_has "Ctrl-D ends"'
+    printf 'the end\r/quit\r' | keys "'$TINYLLM' '$m'"
+    check model_alone_talks eval 'exits 0 && out_has "/help lists commands"'
+    printf '' | keys "'$TINYLLM' '$tmp/none.gguf'"
+    check model_alone_without_template out_has "tinyllm run MODEL"
+    printf 'the end\r\004' | keys "stty cols 1 rows 2; '$TINYLLM' chat '$m' $same; echo rc \$?; stty -a"
+    check terminal_of_one_column eval 'out_has "rc 0" && cooked'
+    printf 'a\003\003the end\r/undo\r/edit\r\004' | keys "'$TINYLLM' chat '$m' $same"
+    check ctrl_c_clears_the_line eval 'exits 0 && out_has "# the last question is taken back, 0 messages" && out_has "no question yet"'
+    printf 'x' | keys "(sleep 0.6; kill -TERM \$(cat '$tmp/pid')) & sh -c 'echo \$\$ >\"$tmp/pid\"; exec \"$TINYLLM\" chat \"$m\"'; stty -a"
+    check a_signal_leaves_the_terminal_well cooked
+else
+    echo "skip terminal: no script, or a runner"
+fi
