@@ -135,6 +135,10 @@ int tl_grammar_accept(tl_grammar *g, int32_t id, tl_error *err) {
 
 /* ---- for the generator ---- */
 
+int tl_grammar_check(const tl_grammar *g, const tl_model *m, tl_error *err) {
+    return !g || g->m == m ? TL_OK : tl_fail(err, TL_E_ARGUMENT, "generator: the grammar was made for another model");
+}
+
 static int allows(const uint32_t *mask, int32_t id) { return mask[id >> 5] >> (id & 31) & 1; }
 
 int tl_grammar_apply(tl_grammar *g, const float **logits, const int32_t *stop, int n_stop, tl_error *err) {

@@ -56,7 +56,7 @@ tl_generator *tl_generator_new(const tl_model *m, tl_sampler *sampler, const tl_
     g->m = m;
     g->sampler = sampler;
     if (o.max_tokens == 0) g->stats.finish = TL_END_LENGTH;   /* nothing is to be picked */
-    if (copy_options(g, &o, err) == TL_OK) return g;
+    if (tl_grammar_check(o.grammar, m, err) == TL_OK && copy_options(g, &o, err) == TL_OK) return g;
     tl_generator_free(g);
     return NULL;
 }

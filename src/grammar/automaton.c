@@ -75,6 +75,23 @@ static int rehash(tl_automaton *a, uint32_t mask) {
     return 1;
 }
 
+static int intern(tl_automaton *a, tl_item *v, size_t n);
+
+/* Finds what a set is like; the sets to which it returns know it already. Likes are like themselves. */
+static void find_like(tl_automaton *a, int number) {
+    const tl_set s = a->set[number];
+    int differs = 0;
+    a->n_alike = 0;
+    for (uint32_t i = 0; i < s.n; i++) {
+        tl_item v = a->item[s.first + i], to = {a->p.op[v.op].like, a->set[v.ret].like};
+        if (!ROOM(alike, n_alike, alike_cap)) return;
+        a->alike[a->n_alike++] = to;
+        differs |= to.op != v.op || to.ret != v.ret;
+    }
+    int like = differs ? intern(a, a->alike, a->n_alike) : number;
+    a->set[number].like = like;
+}
+
 /* The number of the set of v [n], which is put in order; TL_DEAD for the empty one, or after a failure. */
 static int intern(tl_automaton *a, tl_item *v, size_t n) {
     size_t kept = 0;
@@ -94,12 +111,13 @@ static int intern(tl_automaton *a, tl_item *v, size_t n) {
         if (!grow(a, (void **)&a->item, n_items, &a->items_cap, sizeof *a->item)) return TL_DEAD;
     }
     memcpy(a->item + a->n_items, v, kept * sizeof *v);
-    a->set[a->n_sets] = (tl_set){(uint32_t)a->n_items, (uint32_t)kept, h, -1, -1};
+    a->set[a->n_sets] = (tl_set){(uint32_t)a->n_items, (uint32_t)kept, h, -1, -1, a->n_sets};
     a->n_items += kept;
     a->slot[i] = ++a->n_sets;
     int number = a->n_sets - 1;
     if ((uint32_t)a->n_sets * 2 > a->mask && !rehash(a, a->mask * 2 + 1)) return TL_DEAD;
-    return number;
+    find_like(a, number);
+    return a->failed ? TL_DEAD : number;
 }
 
 /* ---- a step ---- */
@@ -281,7 +299,7 @@ int tl_automaton_forget(tl_automaton *a, int *keep, int n, tl_error *err) {
             tl_item v = a->item[was.first + i];
             a->item[items + i] = (tl_item){v.op, to[v.ret]};
         }
-        a->set[kept] = (tl_set){(uint32_t)items, was.n, hash(a->item + items, was.n), -1, -1};
+        a->set[kept] = (tl_set){(uint32_t)items, was.n, hash(a->item + items, was.n), -1, -1, kept};
         items += was.n;
         to[s] = kept++;
     }
@@ -292,6 +310,8 @@ int tl_automaton_forget(tl_automaton *a, int *keep, int n, tl_error *err) {
     for (int i = 0; i < n; i++) keep[i] = to[keep[i]];
     tl_free(to);
     if (!rehash(a, a->mask)) return tl_automaton_fault(a, err);
+    for (int i = 0; i < kept && !a->failed; i++) find_like(a, i);
+    if (a->failed) return tl_automaton_fault(a, err);
     if (items > MOST_ITEMS / 2 || kept > MOST_SETS / 2) {
         a->failed = TL_E_UNSUPPORTED;
         return tl_automaton_fault(a, err);
@@ -339,6 +359,7 @@ void tl_automaton_free(tl_automaton *a) {
     tl_free(a->table);
     tl_free(a->work);
     tl_free(a->out);
+    tl_free(a->alike);
     tl_free(a->seen);
     tl_free(a->called);
     tl_free(a->call);

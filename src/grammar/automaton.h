@@ -14,6 +14,7 @@ typedef struct tl_set {
     uint32_t first, n, hash;   /* item[first .. first + n), rising */
     int32_t table;             /* of its transitions, -1: none yet */
     int32_t mask;              /* of tl_masks, -1: none yet */
+    int32_t like;              /* the set of the items' likes: as a state, the same for TL_GBNF_FAR bytes */
 } tl_set;
 
 typedef struct tl_call { int32_t ret, set, next; } tl_call;
@@ -33,6 +34,7 @@ typedef struct tl_automaton {
     /* scratch of a step */
     tl_item *work; size_t n_work, work_cap;
     tl_item *out; size_t n_out, out_cap;
+    tl_item *alike; size_t n_alike, alike_cap;
     uint64_t *seen; uint32_t seen_mask;   /* items of work, as numbers; 0: empty */
     int32_t *called;                      /* [n_rules] by rank: first of its calls, -1: none */
     tl_call *call; size_t n_calls, calls_cap;

@@ -16,7 +16,7 @@ static int room_ops(compiler *c) {
 
 static int add_op(compiler *c, int kind, int32_t a, int32_t b) {
     if (room_ops(c) != TL_OK) return -1;
-    c->p->op[c->p->n_ops] = (tl_instr){.kind = (uint8_t)kind, .a = a, .b = b};
+    c->p->op[c->p->n_ops] = (tl_instr){.kind = (uint8_t)kind, .a = a, .b = b, .like = c->p->n_ops};
     return c->p->n_ops++;
 }
 
@@ -108,13 +108,27 @@ static int copy(compiler *c, int node, int rule, int32_t next) {
     return next < 0 ? -1 : rule >= 0 ? add_op(c, TL_INSTR_CALL, rule, next) : make(c, node, next);
 }
 
+/* n copies before step at, each of which may be left out for leave (-1: none may). A copy with more than TL_GBNF_FAR behind
+ * it is like the one with so many: fewer bytes do not reach the difference. */
+static int copies(compiler *c, int node, int rule, int32_t at, int n, int32_t leave) {
+    int like = 0, steps = 0;
+    for (int i = 0; i < n && at >= 0; i++) {
+        int begin = c->p->n_ops;
+        at = copy(c, node, rule, at);
+        if (at >= 0 && leave >= 0) at = add_op(c, TL_INSTR_SPLIT, at, leave);
+        if (i == TL_GBNF_FAR) like = begin, steps = c->p->n_ops - begin;
+        for (int k = 0; i > TL_GBNF_FAR && k < steps && begin + k < c->p->n_ops; k++) c->p->op[begin + k].like = like + k;
+    }
+    return at;
+}
+
 static int repeat(compiler *c, const tl_gbnf_node *n, int32_t next) {
-    const int node = n->a, hi = n->c, copies = hi > n->b ? hi : n->b;
+    const int node = n->a, hi = n->c, most = hi > n->b ? hi : n->b;
     const tl_gbnf_node *x = &c->p->node[node];
     int small = x->kind == TL_NODE_RULE || (x->kind == TL_NODE_CHAR && x->b <= 8);
-    int rule = copies > 1 && !small ? own_rule(c, node) : -1;
+    int rule = most > 1 && !small ? own_rule(c, node) : -1;
     int32_t at = next, lo = n->b;
-    if (copies > 1 && !small && rule < 0) return -1;
+    if (most > 1 && !small && rule < 0) return -1;
     if (hi < 0) {
         int loop = add_op(c, TL_INSTR_SPLIT, next, next);
         int body = copy(c, node, rule, loop);
@@ -123,12 +137,8 @@ static int repeat(compiler *c, const tl_gbnf_node *n, int32_t next) {
         at = lo > 0 ? body : loop;   /* the first copy may be the loop's */
         lo -= lo > 0;
     }
-    for (int i = lo; i < hi && at >= 0; i++) {
-        int body = copy(c, node, rule, at);
-        at = body < 0 ? -1 : add_op(c, TL_INSTR_SPLIT, body, next);
-    }
-    for (int i = 0; i < lo && at >= 0; i++) at = copy(c, node, rule, at);
-    return at;
+    at = copies(c, node, rule, at, hi - lo, next);
+    return copies(c, node, rule, at, lo, -1);
 }
 
 /* The step at which the node begins, where next is what follows it; -1 after an error. */

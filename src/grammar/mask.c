@@ -2,7 +2,8 @@
  *
  * mask.c: see mask.h. The vocabulary is sorted by bytes once. Making a mask walks through it in this order and keeps the
  * states along the token before: a token costs only the bytes in which it differs, and where a beginning does not fit,
- * all that share it are passed over. */
+ * all that share it are passed over. In long repetitions of bounded number, where every state is another, only tokens that
+ * could reach the bound are looked at again. */
 #include <stdlib.h>
 #include <string.h>
 #include "grammar/mask.h"
@@ -53,44 +54,53 @@ static void sort_texts(const sorter *s, key *v, key *tmp, int n) {
     }
 }
 
-static void take_order(tl_masks *m, const key *v, const uint32_t *at) {
+/* Takes the tokens of v [n] in their order that have at least `least` bytes. */
+static int take_order(tl_masks *m, tl_lexicon *x, const key *v, int n, const uint32_t *at, uint32_t least, tl_error *err) {
+    static const char what[] = "a vocabulary's order";
+    const size_t room = (size_t)n + 1;
+    if (!(x->id = tl_alloc_n(room, sizeof *x->id, what, err)) || !(x->at = tl_alloc_n(room, sizeof *x->at, what, err)) ||
+        !(x->len = tl_alloc_n(room, sizeof *x->len, what, err)) || !(x->common = tl_alloc_n(room, 1, what, err)))
+        return TL_E_MEMORY;
     int next = 0;
-    for (int i = 0; i < m->n; i++) {
+    for (int i = 0; i < n; i++) {
         const uint32_t from = at[v[i].id], len = at[v[i].id + 1] - from, limit = len < 255 ? len : 255;
         uint32_t same = 0;
-        if (i) while (same < limit && same < m->len[i - 1] && m->text[from + same] == m->text[m->at[i - 1] + same]) same++;
-        m->id[i] = v[i].id;
-        m->at[i] = from;
-        m->len[i] = len;
-        m->common[i] = (uint8_t)same;
-        while (next <= (uint8_t)m->text[from]) m->first[next++] = i;
+        const int k = x->n;
+        if (len < least) continue;
+        if (k) while (same < limit && same < x->len[k - 1] && m->text[from + same] == m->text[x->at[k - 1] + same]) same++;
+        x->id[k] = v[i].id;
+        x->at[k] = from;
+        x->len[k] = len;
+        x->common[k] = (uint8_t)same;
+        while (next <= (uint8_t)m->text[from]) x->first[next++] = k;
+        x->n++;
     }
-    while (next <= 256) m->first[next++] = m->n;
+    while (next <= 256) x->first[next++] = x->n;
+    return TL_OK;
 }
 
 static int sort_vocab(tl_masks *m, const uint32_t *at, tl_error *err) {
     key *v = tl_alloc_n((size_t)m->n_vocab + 1, 2 * sizeof *v, "a vocabulary's order", err);
     if (!v) return TL_E_MEMORY;
     uint32_t longest = 0;
+    int n = 0;
     for (int32_t id = 0; id < m->n_vocab; id++) {
         uint32_t len = at[id + 1] - at[id];
         if (len > longest) longest = len;
-        if (len) v[m->n++] = (key){head_of(m->text + at[id], len), id};
+        if (len) v[n++] = (key){head_of(m->text + at[id], len), id};
     }
     const sorter s = {m->text, at};
-    key *tmp = v + m->n;
-    sort_heads(v, tmp, m->n);
-    for (int i = 0, j; i < m->n; i = j) {
-        for (j = i + 1; j < m->n && v[j].head == v[i].head; j++) continue;
+    key *tmp = v + n;
+    sort_heads(v, tmp, n);
+    for (int i = 0, j; i < n; i = j) {
+        for (j = i + 1; j < n && v[j].head == v[i].head; j++) continue;
         sort_texts(&s, v + i, tmp, j - i);
     }
-    const size_t n = (size_t)m->n + 1;
-    if ((m->id = tl_alloc_n(n, sizeof *m->id, "a vocabulary's order", err)) && (m->at = tl_alloc_n(n, sizeof *m->at, "a vocabulary's order", err)) &&
-        (m->len = tl_alloc_n(n, sizeof *m->len, "a vocabulary's order", err)) && (m->common = tl_alloc_n(n, 1, "a vocabulary's order", err)) &&
-        (m->stack = tl_alloc_n((size_t)longest + 1, sizeof *m->stack, "a grammar", err)))
-        take_order(m, v, at);
+    int rc = take_order(m, &m->all, v, n, at, 1, err);
+    if (rc == TL_OK) rc = take_order(m, &m->longer, v, n, at, TL_GBNF_FAR + 1, err);
     tl_free(v);
-    return m->stack ? TL_OK : TL_E_MEMORY;
+    if (rc == TL_OK && !(m->stack = tl_alloc_n((size_t)longest + 2, sizeof *m->stack, "a grammar", err))) rc = TL_E_MEMORY;
+    return rc;
 }
 
 int tl_masks_init(tl_masks *m, int n_vocab, char *text, const uint32_t *at, const int32_t *end, int n_end, tl_error *err) {
@@ -105,12 +115,17 @@ int tl_masks_init(tl_masks *m, int n_vocab, char *text, const uint32_t *at, cons
     return sort_vocab(m, at, err);
 }
 
+static void free_lexicon(tl_lexicon *x) {
+    tl_free(x->id);
+    tl_free(x->at);
+    tl_free(x->len);
+    tl_free(x->common);
+}
+
 void tl_masks_free(tl_masks *m) {
     tl_free(m->text);
-    tl_free(m->id);
-    tl_free(m->at);
-    tl_free(m->len);
-    tl_free(m->common);
+    free_lexicon(&m->all);
+    free_lexicon(&m->longer);
     tl_free(m->end);
     tl_free(m->stack);
     tl_free(m->fresh);
@@ -120,28 +135,28 @@ void tl_masks_free(tl_masks *m) {
 
 /* ---- a mask ---- */
 
-/* Walks through the vocabulary from stack[0]; the bits go to fresh. */
-static int walk(tl_masks *m, tl_automaton *a, tl_error *err) {
-    int *stack = m->stack;
+/* Walks through tokens from state stack[1]; the bits go to fresh. */
+static int walk(tl_masks *m, const tl_lexicon *x, tl_automaton *a, tl_error *err) {
+    int *stack = m->stack + 1;
     uint32_t depth = 0;   /* stack[0 .. depth]: states along the token before, as far as it fits */
-    for (int j = 0; j < m->n;) {
-        const uint8_t *p = (const uint8_t *)m->text + m->at[j];
-        const uint32_t len = m->len[j];
-        uint32_t k = m->common[j] < depth ? m->common[j] : depth;
+    for (int j = 0; j < x->n;) {
+        const uint8_t *p = (const uint8_t *)m->text + x->at[j];
+        const uint32_t len = x->len[j];
+        uint32_t k = x->common[j] < depth ? x->common[j] : depth;
         int state = stack[k];
         while (k < len && (state = tl_automaton_next(a, state, p[k])) != TL_DEAD) stack[++k] = state;
         depth = k;
         if (a->failed) return tl_automaton_fault(a, err);
-        if (k == len) m->fresh[m->id[j] >> 5] |= 1u << (m->id[j] & 31);
+        if (k == len) m->fresh[x->id[j] >> 5] |= 1u << (x->id[j] & 31);
         if (tl_automaton_full(a)) {
             m->n_masks = 0;
-            int rc = tl_automaton_forget(a, stack, (int)depth + 1, err);
+            int rc = tl_automaton_forget(a, m->stack, (int)depth + 2, err);
             if (rc != TL_OK) return rc;
         }
         j++;
         if (k == len || k >= 255) continue;
-        if (k == 0) j = m->first[p[0] + 1];
-        while (j < m->n && m->common[j] > k) j++;
+        if (k == 0) j = x->first[p[0] + 1];
+        while (j < x->n && x->common[j] > k) j++;
     }
     return TL_OK;
 }
@@ -163,17 +178,31 @@ static int new_slot(tl_masks *m, tl_automaton *a, tl_error *err) {
     return m->n_masks++;
 }
 
+/* Makes the mask of state stack[1] from fresh, and remembers it. Returns its place, or -1. */
+static int make(tl_masks *m, const tl_lexicon *x, tl_automaton *a, tl_error *err) {
+    int rc = walk(m, x, a, err), slot = rc == TL_OK ? new_slot(m, a, err) : -1;
+    if (slot < 0) return -1;
+    for (int i = 0; i < m->n_end && tl_automaton_may_end(a, m->stack[1]); i++) m->fresh[m->end[i] >> 5] |= 1u << (m->end[i] & 31);
+    memcpy(m->bits + (size_t)slot * m->words, m->fresh, m->words * sizeof *m->fresh);
+    return a->set[m->stack[1]].mask = slot;
+}
+
 const uint32_t *tl_masks_get(tl_masks *m, tl_automaton *a, int *state, tl_error *err) {
     int slot = a->set[*state].mask;
-    if (slot < 0) {
+    m->stack[0] = *state;
+    if (slot < 0) {   /* what it is like has the same mask but for the longer tokens */
+        const int like = a->set[*state].like;
+        m->stack[1] = like;
+        slot = a->set[like].mask;
         memset(m->fresh, 0, m->words * sizeof *m->fresh);
-        m->stack[0] = *state;
-        int rc = walk(m, a, err);
+        if (slot < 0 && (slot = make(m, &m->all, a, err)) < 0) return NULL;
+        if (like != *state) {
+            memcpy(m->fresh, m->bits + (size_t)slot * m->words, m->words * sizeof *m->fresh);
+            for (int j = 0; j < m->longer.n; j++) m->fresh[m->longer.id[j] >> 5] &= ~(1u << (m->longer.id[j] & 31));
+            m->stack[1] = m->stack[0];
+            if ((slot = make(m, &m->longer, a, err)) < 0) return NULL;
+        }
         *state = m->stack[0];
-        if (rc != TL_OK || (slot = new_slot(m, a, err)) < 0) return NULL;
-        for (int i = 0; i < m->n_end && tl_automaton_may_end(a, *state); i++) m->fresh[m->end[i] >> 5] |= 1u << (m->end[i] & 31);
-        memcpy(m->bits + (size_t)slot * m->words, m->fresh, m->words * sizeof *m->fresh);
-        a->set[*state].mask = slot;
     }
     return m->bits + (size_t)slot * m->words;
 }

@@ -6,18 +6,22 @@
 
 #include "grammar/automaton.h"
 
+/* Tokens in the order of their bytes [n]. */
+typedef struct tl_lexicon {
+    int n;
+    int32_t *id;
+    uint32_t *at, *len;        /* of the masks' text */
+    uint8_t *common;           /* first bytes shared with the one before, at most 255 */
+    int32_t first[257];        /* [byte]: the first token that begins with it or a higher one */
+} tl_lexicon;
+
 typedef struct tl_masks {
     int n_vocab;
     size_t words;              /* of a mask: bit id % 32 of word id / 32 is token id */
-    /* tokens that have a text, in the order of their bytes [n] */
-    int n;
     char *text;
-    int32_t *id;
-    uint32_t *at, *len;
-    uint8_t *common;           /* first bytes shared with the one before, at most 255 */
-    int32_t first[257];        /* [byte]: the first token that begins with it or a higher one */
+    tl_lexicon all, longer;    /* tokens that have a text; those longer than TL_GBNF_FAR bytes */
     int32_t *end; int n_end;   /* tokens that end a text */
-    int *stack;                /* [longest + 1] states along a token */
+    int *stack;                /* [longest + 2] the state asked for, then the states along a token */
     uint32_t *fresh;           /* [words] the mask being made */
     uint32_t *bits;            /* [n_masks][words] */
     int n_masks, masks_cap, most_masks;

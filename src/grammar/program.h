@@ -28,7 +28,10 @@ enum tl_instr_kind {
     TL_INSTR_SPLIT,      /* goes on at a and at b */
     TL_INSTR_CALL        /* runs rule a, goes on at b */
 };
-typedef struct tl_instr { uint8_t kind, live; int32_t a, b; } tl_instr;   /* live: some text leads from here to the end */
+/* live: some text leads from here to the end. like: a step that takes the same texts of up to TL_GBNF_FAR bytes, in which
+ * long repetitions are cut short; often itself. */
+typedef struct tl_instr { uint8_t kind, live; int32_t a, b, like; } tl_instr;
+enum { TL_GBNF_FAR = 24 };
 typedef struct tl_edge { uint8_t lo, hi; int32_t next; } tl_edge;
 
 typedef struct tl_rule {

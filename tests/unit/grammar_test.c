@@ -315,6 +315,54 @@ static void random_grammars(void) {
     CHECKF(tried > 50000 && allowed > 5000, "%d tried, %d allowed", tried, allowed);
 }
 
+/* Long repetitions of bounded number, with tokens longer than TL_GBNF_FAR: masks against tokens read byte by byte. */
+static void long_repetitions(void) {
+    static const char *const grammars[] = {
+        "root ::= [ab]{0,90} \"c\"", "root ::= \"a\"{70} \"b\"{40,80} \"c\"", "root ::= x{30,60} x{0,60}\nx ::= \"a\" | \"bb\"",
+        "root ::= x{80} \"c\"\nx ::= \"a\"?", "root ::= (\"a\" y{0,50} \"c\"){1,40}\ny ::= [b\u00e9] | \"c\" \"b\"", "root ::= [ab]{50,}", "root ::= .{0,100}",
+        "root ::= x{0,30}\nx ::= \"a\"{0,60} \"b\"", "root ::= [^c]{27} \"c\" root | \"\""};
+    enum { N = 400 };
+    uint32_t at[N + 1] = {0};
+    int forbidden = 0, allowed = 0;
+    for (size_t k = 0; k < sizeof grammars / sizeof *grammars; k++) {
+        tl_buf vocab = {0};
+        tl_error err = {0};
+        tl_automaton a = {0};
+        tl_masks m = {0};
+        for (int i = 0; i < N; i++) {
+            int len = 1 + below(i % 4 ? 8 : 70), odd = below(3);
+            for (int j = 0; j < len; j++) tl_buf_str(&vocab, odd ? "a" : below(4) ? below(2) ? "a" : "b" : below(2) ? "c" : "\xc3\xa9");
+            at[i + 1] = (uint32_t)vocab.n;
+        }
+        CHECKF(tl_automaton_init(&a, grammars[k], strlen(grammars[k]), &err) == TL_OK, "%s", err.text);
+        CHECK(tl_masks_init(&m, N, vocab.p, at, NULL, 0, &err) == TL_OK);
+        for (int texts = 0; texts < 12; texts++) {
+            int state = a.start, choice[N], n_choice = 1;
+            for (int step = 0; step < 40 && n_choice; step++) {
+                const uint32_t *mask = tl_masks_get(&m, &a, &state, &err);
+                n_choice = 0;
+                for (int id = 0; mask && id < N; id++) {
+                    int s = state, has_it = mask[id >> 5] >> (id & 31) & 1;
+                    for (uint32_t i = at[id]; i < at[id + 1]; i++) s = tl_automaton_next(&a, s, (uint8_t)m.text[i]);
+                    CHECKF(has_it == (s != TL_DEAD), "%s: token '%.*s': %d", grammars[k], (int)(at[id + 1] - at[id]), m.text + at[id], has_it);
+                    if (s != TL_DEAD) choice[n_choice++] = id;
+                    if (at[id + 1] - at[id] > TL_GBNF_FAR) *(s ? &allowed : &forbidden) += 1;
+                }
+                int id = n_choice ? choice[below(n_choice)] : 0;
+                for (uint32_t i = at[id]; n_choice && i < at[id + 1]; i++) state = tl_automaton_next(&a, state, (uint8_t)m.text[i]);
+                if (below(9) == 0) {
+                    m.n_masks = 0;
+                    CHECK(tl_automaton_forget(&a, &state, 1, &err) == TL_OK);
+                }
+            }
+        }
+        CHECKF(!err.code, "%s", err.text);
+        tl_automaton_free(&a);
+        tl_masks_free(&m);
+    }
+    CHECKF(allowed > 2000 && forbidden > 2000, "%d allowed, %d forbidden", allowed, forbidden);
+}
+
 /* ---- with a model's vocabulary ---- */
 
 static tl_model *model;   /* <s> is 1, </s> is 2, bytes are 3 + byte */
@@ -350,7 +398,7 @@ static void public_functions(void) {
     tl_grammar_free(NULL);
 }
 
-/* What a generator writes when every logit is the same, or odd wants one token most. */
+/* What a generator writes when all logits are the same, or one token's is the largest. */
 static int generate(const char *gbnf, int max, int32_t wanted, const int32_t *stop, int n_stop, char *text, size_t size) {
     tl_error err = {0};
     int n_vocab = tl_model_get_info(model).n_vocab;
@@ -376,6 +424,13 @@ static int generate(const char *gbnf, int max, int32_t wanted, const int32_t *st
 
 static void generated(void) {
     char text[4000];
+    tl_model *other = tl_model_open("tests/data/arch/qwen2/model.gguf", NULL, NULL);
+    tl_grammar *foreign = tl_grammar_new(other, "root ::= .", 10, NULL);
+    tl_sampler *smp = tl_sampler_new(model, NULL, NULL);
+    CHECK(foreign && !tl_generator_new(model, smp, &(tl_generator_options){.max_tokens = -1, .grammar = foreign}, NULL));
+    tl_sampler_free(smp);
+    tl_grammar_free(foreign);
+    tl_model_free(other);
     CHECK(generate("root ::= \"hello \\u20ac\"", -1, -1, NULL, 0, text, sizeof text) == TL_END_TOKEN && strcmp(text, "hello \xe2\x82\xac") == 0);
     CHECK(generate("root ::= \"hello\"", 2, BYTE + 'h', NULL, 0, text, sizeof text) == TL_END_LENGTH);
     CHECK(generate("root ::= \"ab\"", 2, BYTE + 'a', NULL, 0, text, sizeof text) == TL_END_TOKEN && strcmp(text, "ab") == 0);   /* complete with the last one */
@@ -398,6 +453,7 @@ int main(void) {
     RUN(hostile);
     RUN(ambiguous);
     RUN(random_grammars);
+    RUN(long_repetitions);
     RUN(public_functions);
     RUN(generated);
     tl_model_free(model);
