@@ -223,6 +223,7 @@ static int callers(tl_automaton *a, int32_t rank) {
         for (uint32_t i = 0; !at && i < s.n; i++) visit(a, a->item[s.first + i].op, a->item[s.first + i].ret);
     }
     forget_seen(a);
+    a->looked += a->n_work;
     return a->failed ? TL_DEAD : intern(a, a->work, a->n_work);
 }
 
@@ -243,12 +244,14 @@ static void begin(tl_automaton *a) { a->n_out = a->n_calls = a->n_work = 0; }
 /* The state of all that was visited. */
 static int finish(tl_automaton *a) {
     for (size_t i = 0; i < a->n_work && !a->failed; i++) look(a, a->work[i]);
+    a->looked += a->n_work;
     forget_seen(a);
     while (a->n_heap) {
         int32_t rank = pop_heap(a);
         if (!a->failed) enter(a, rank);
         a->called[rank] = -1;
     }
+    a->looked += a->n_out + a->n_calls;
     return a->failed ? TL_DEAD : intern(a, a->out, a->n_out);
 }
 

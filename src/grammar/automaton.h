@@ -29,6 +29,7 @@ typedef struct tl_automaton {
     int32_t *slot; uint32_t mask;         /* sets by hash: number + 1 */
     int32_t (*table)[256]; int n_tables, tables_cap;   /* -1: not known yet */
     int start;                            /* state */
+    uint64_t looked;                      /* items looked at so far: what all this costs */
     int failed;                           /* TL_E_*: why the last step gave TL_DEAD without cause */
 
     /* scratch of a step */

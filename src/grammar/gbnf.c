@@ -10,7 +10,7 @@
 
 typedef struct parser {
     tl_program *p;
-    const char *at, *end, *line_start;
+    const char *at, *end;
     int line, depth;
     int32_t *slot;            /* [mask + 1] rule + 1 by hash of its name, 0: empty */
     uint32_t mask;
@@ -20,15 +20,17 @@ typedef struct parser {
 
 enum { LAST_CHAR = 0x10FFFF };
 
-static int column(const parser *x, const char *at) {
-    int n = 1;
-    for (const char *c = x->line_start; c < at; c++) n += ((unsigned char)*c & 0xC0) != 0x80;
-    return n;
+/* Where a place of the text is; counted only when it is to be told. Columns are characters. */
+static int fail_at(const char *text, const char *at, tl_error *err, const char *what) {
+    int line = 1, column = 1;
+    for (const char *c = text; c < at; c++) {
+        if (*c == '\n') line++, column = 1;
+        else column += ((unsigned char)*c & 0xC0) != 0x80;
+    }
+    return tl_fail(err, TL_E_FORMAT, "grammar: line %d, column %d: %s", line, column, what);
 }
 
-static int fail_at(parser *x, const char *at, const char *what) {
-    return tl_fail(x->err, TL_E_FORMAT, "grammar: line %d, column %d: %s", x->line, column(x, at), what);
-}
+static int wrong(parser *x, const char *at, const char *what) { return fail_at(x->p->text, at, x->err, what); }
 
 /* Expected something, and found what is there. */
 static int expected(parser *x, const char *what) {
@@ -36,12 +38,12 @@ static int expected(parser *x, const char *what) {
     int32_t cp = 0;
     if (x->at < x->end) {
         size_t len = tl_utf8_next(x->at, (size_t)(x->end - x->at), &cp);
-        if (cp < 0) return fail_at(x, x->at, "this is not UTF-8");
+        if (cp < 0) return wrong(x, x->at, "this is not UTF-8");
         if (cp == '\n' || cp == '\r') snprintf(found, sizeof found, "the line's end");
         else snprintf(found, sizeof found, "'%.*s'", (int)len, x->at);
     } else snprintf(found, sizeof found, "the text's end");
     snprintf(text, sizeof text, "expected %s, found %s", what, found);
-    return fail_at(x, x->at, text);
+    return wrong(x, x->at, text);
 }
 
 int tl_grammar_room(void **p, int n, int *cap, size_t size, int most, const char *what, tl_error *err) {
@@ -58,18 +60,13 @@ int tl_grammar_room(void **p, int n, int *cap, size_t size, int most, const char
 
 /* ---- blanks ---- */
 
-static void new_line(parser *x) {
-    x->line++;
-    x->line_start = x->at;
-}
-
 /* Blanks and comments; lines too if asked for. */
 static void skip(parser *x, int lines) {
     for (; x->at < x->end; ) {
         char c = *x->at;
         if (c == '#') while (x->at < x->end && *x->at != '\n') x->at++;
         else if (c == ' ' || c == '\t' || c == '\r') x->at++;
-        else if (c == '\n' && lines) x->at++, new_line(x);
+        else if (c == '\n' && lines) x->at++, x->line++;
         else return;
     }
 }
@@ -95,7 +92,7 @@ static int adopt(parser *x, int parent, int child) {
     n[child].next = n[parent].a;
     n[parent].a = child;
     if (n[child].depth >= n[parent].depth) n[parent].depth = n[child].depth + 1;
-    return n[parent].depth < TL_GBNF_DEPTH ? TL_OK : fail_at(x, x->at, "nested too deep (200 levels)");
+    return n[parent].depth < TL_GBNF_DEPTH ? TL_OK : wrong(x, x->at, "nested too deep (200 levels)");
 }
 
 static uint32_t hash(const char *p, size_t n) {
@@ -130,8 +127,7 @@ static int find_rule(parser *x, const char *at, size_t len) {
         if ((size_t)r->len == len && memcmp(p->text + r->name, at, len) == 0) return x->slot[i] - 1;
     }
     if (tl_grammar_room((void **)&p->rule, p->n_rules, &p->rules_cap, sizeof *p->rule, TL_GBNF_ITEMS, "rules", x->err) != TL_OK) return -1;
-    p->rule[p->n_rules] = (tl_rule){.name = (int32_t)(at - p->text), .len = (int32_t)len, .node = -1, .line = x->line,
-                                    .column = column(x, at)};
+    p->rule[p->n_rules] = (tl_rule){.name = (int32_t)(at - p->text), .len = (int32_t)len, .node = -1};
     x->slot[i] = p->n_rules + 1;
     return p->n_rules++;
 }
@@ -151,7 +147,7 @@ static int32_t read_char(parser *x) {
     int32_t cp;
     size_t len = tl_utf8_next(x->at, (size_t)(x->end - x->at), &cp);
     x->at += len;
-    if (cp < 0) return fail_at(x, start, "this is not UTF-8");
+    if (cp < 0) return wrong(x, start, "this is not UTF-8");
     if (cp != '\\') return cp;
     if (x->at == x->end) return expected(x, "an escape");
     const char c = *x->at, *letter = c ? strchr(letters, c) : NULL;
@@ -165,7 +161,7 @@ static int32_t read_char(parser *x) {
         if (d < 0) return expected(x, "a hexadecimal digit of the escape");
         v = v << 4 | (uint32_t)d;
     }
-    if (v > LAST_CHAR || (v >= 0xD800 && v <= 0xDFFF)) return fail_at(x, start, "there is no such character");
+    if (v > LAST_CHAR || (v >= 0xD800 && v <= 0xDFFF)) return wrong(x, start, "there is no such character");
     return (int32_t)v;
 }
 
@@ -217,12 +213,12 @@ static int read_class(parser *x) {
         if (next_is(x, '-') && x->end - x->at > 1 && x->at[1] != ']') {
             const char *dash = x->at++;
             if ((hi = read_char(x)) < 0) return -1;
-            if (hi < lo) return fail_at(x, dash, "this range ends before it begins");
+            if (hi < lo) return wrong(x, dash, "this range ends before it begins");
         }
         if (add_range(x, lo, hi) != TL_OK) return -1;
     }
     x->at++;
-    if (!x->n_set && !negated) return fail_at(x, start, "this class is empty");
+    if (!x->n_set && !negated) return wrong(x, start, "this class is empty");
     return add_set(x, negated);
 }
 
@@ -254,7 +250,7 @@ static int read_name(parser *x) {
 
 static int read_group(parser *x) {
     x->at++;
-    if (++x->depth > TL_GBNF_DEPTH / 2) return fail_at(x, x->at - 1, "nested too deep (100 groups)");
+    if (++x->depth > TL_GBNF_DEPTH / 2) return wrong(x, x->at - 1, "nested too deep (100 groups)");
     int node = read_alternatives(x, 1);
     if (node >= 0 && !next_is(x, ')')) return expected(x, "')' at the end of the group");
     x->at++;
@@ -267,7 +263,7 @@ static int read_number(parser *x, int32_t *v) {
     const char *start = x->at;
     for (*v = 0; x->at < x->end && *x->at >= '0' && *x->at <= '9'; x->at++) {
         *v = *v * 10 + (*x->at - '0');
-        if (*v > TL_GBNF_COPIES) return fail_at(x, start, "more than 100000 repetitions; leave the bound out or make it smaller");
+        if (*v > TL_GBNF_COPIES) return wrong(x, start, "more than 100000 repetitions; leave the bound out or make it smaller");
     }
     return TL_OK;
 }
@@ -289,7 +285,7 @@ static int read_bounds(parser *x, int32_t *lo, int32_t *hi) {
     if (rc != TL_OK) return rc;
     if (!next_is(x, '}')) return expected(x, "'}' at the end of the repetitions");
     x->at++;
-    return *hi >= 0 && *hi < *lo ? fail_at(x, start, "at least so many are more than at most") : TL_OK;
+    return *hi >= 0 && *hi < *lo ? wrong(x, start, "at least so many are more than at most") : TL_OK;
 }
 
 /* A part with what stands behind it. */
@@ -370,9 +366,9 @@ static int read_rule(parser *x) {
 static int check_names(const tl_program *p, tl_error *err) {
     for (int r = 0; r < p->n_rules; r++) {
         const tl_rule *q = &p->rule[r];
-        if (q->node < 0)
-            return tl_fail(err, TL_E_FORMAT, "grammar: line %d, column %d: there is no rule '%.*s'", (int)q->line, (int)q->column,
-                           (int)(q->len < 80 ? q->len : 80), p->text + q->name);
+        char what[120];
+        snprintf(what, sizeof what, "there is no rule '%.*s'", (int)(q->len < 80 ? q->len : 80), p->text + q->name);
+        if (q->node < 0) return fail_at(p->text, p->text + q->name, err, what);
     }
     return TL_OK;
 }
@@ -390,7 +386,7 @@ static int read_all(parser *x) {
 
 int tl_gbnf_parse(tl_program *p, const char *text, size_t n, tl_error *err) {
     tl_error local = {0};
-    parser x = {.p = p, .at = text, .end = text + n, .line_start = text, .line = 1, .err = err ? err : &local};
+    parser x = {.p = p, .at = text, .end = text + n, .line = 1, .err = err ? err : &local};
     if (n > TL_GBNF_TEXT) return tl_fail(err, TL_E_UNSUPPORTED, "grammar: %zu bytes of text; at most %d are read", n, TL_GBNF_TEXT);
     p->text = text;
     int rc = read_all(&x);

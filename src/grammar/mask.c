@@ -8,7 +8,7 @@
 #include <string.h>
 #include "grammar/mask.h"
 
-enum { MASK_BYTES = 64 << 20, MOST_MASKS = 4096, LEAST_MASKS = 8 };
+enum { MASK_BYTES = 64 << 20, MOST_MASKS = 4096, LEAST_MASKS = 8, MOST_LOOKS = 1 << 26 };   /* looks: about a second */
 
 /* ---- the order of the vocabulary ---- */
 
@@ -138,6 +138,7 @@ void tl_masks_free(tl_masks *m) {
 /* Walks through tokens from state stack[1]; the bits go to fresh. */
 static int walk(tl_masks *m, const tl_lexicon *x, tl_automaton *a, tl_error *err) {
     int *stack = m->stack + 1;
+    const uint64_t limit = a->looked + MOST_LOOKS;
     uint32_t depth = 0;   /* stack[0 .. depth]: states along the token before, as far as it fits */
     for (int j = 0; j < x->n;) {
         const uint8_t *p = (const uint8_t *)m->text + x->at[j];
@@ -146,6 +147,7 @@ static int walk(tl_masks *m, const tl_lexicon *x, tl_automaton *a, tl_error *err
         int state = stack[k];
         while (k < len && (state = tl_automaton_next(a, state, p[k])) != TL_DEAD) stack[++k] = state;
         depth = k;
+        if (a->looked > limit) a->failed = TL_E_UNSUPPORTED;
         if (a->failed) return tl_automaton_fault(a, err);
         if (k == len) m->fresh[x->id[j] >> 5] |= 1u << (x->id[j] & 31);
         if (tl_automaton_full(a)) {

@@ -35,9 +35,9 @@ enum { TL_GBNF_FAR = 24 };
 typedef struct tl_edge { uint8_t lo, hi; int32_t next; } tl_edge;
 
 typedef struct tl_rule {
-    int32_t name, len;      /* in the text; a repeated part becomes a rule that has its owner's name */
+    int32_t name, len;      /* where it is first named in the text; a repeated part becomes a rule that has its owner's name */
     int32_t node;           /* -1: not defined */
-    int32_t line, column;   /* of its definition, or of its first use */
+    int32_t line;           /* of its definition */
     int32_t start;          /* step */
     int32_t rank;           /* callers without having read a byte come first */
     int32_t first, n_first; /* first_op[first .. first + n_first): what can read a byte or call before that */

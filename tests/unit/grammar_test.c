@@ -127,6 +127,11 @@ static void hostile(void) {
         CHECKF(t[i].want[0] ? strstr(text, t[i].want) != NULL : !text[0], "%s %s: %s", t[i].head, t[i].part, text);
         free(s);
     }
+    tl_buf names = {0};   /* 400000 rules that do not exist, in one line */
+    tl_buf_str(&names, "root ::= ");
+    for (int i = 0; i < 400000; i++) tl_buf_fmt(&names, "n%x ", i);
+    CHECK(refuse(names.p, names.n, text, sizeof text) == TL_E_FORMAT && strstr(text, "line 1, column 10: there is no rule 'n0'"));
+    tl_buf_free(&names);
     /* Texts with a byte changed, lost or doubled: whatever they are, nothing breaks. */
     static const char whole[] = "root ::= \"a\" x{1,3} | [^b-c\\u00e9] (y | z)* # c\nx ::= . \"\\x41\"\n | y?\ny ::= \"d\"+ z{2} z{2,}\nz ::= \"\\\"\"\n";
     for (int i = 0; i < 20000; i++) {
