@@ -13,9 +13,10 @@
  *
  * The library never exits, prints, or keeps global state. A function that can fail takes a tl_error* last (NULL: not
  * wanted) and returns a negative TL_E_* code, or NULL where it returns an object; on success it returns TL_OK (0) or a
- * count. Every object is freed by its own _free function, which accepts NULL. A model must outlive its sessions.
- * NULL where an object, a path, a text or room for results is needed is TL_E_ARGUMENT; accessors then return 0, -1 for a
- * token or a seed, or NULL. Pointers returned by accessors stay valid until their object is freed, unless said otherwise.
+ * count. Every object is freed by its own _free function, which accepts NULL. A model must outlive its sessions and
+ * samplers. NULL where an object, a path, a text or room for results is needed is TL_E_ARGUMENT; accessors then return 0,
+ * -1 for a token or a seed, or NULL. Pointers returned by accessors stay valid until their object is freed, unless said
+ * otherwise.
  *
  * A complete program (tests/unit/example_c99.c is this text, compiled as C99 and as C++):
  *
@@ -266,13 +267,31 @@ int64_t tl_session_bytes(const tl_session *s);
 
 typedef struct tl_sampler tl_sampler;
 
+/* bias: added to the logit; -INFINITY: the token is never picked, whatever its logit. */
 typedef struct tl_logit_bias { int32_t id; float bias; } tl_logit_bias;
 
-/* Applied in this order: logit bias, penalties, top-k, top-p, min-p, temperature, draw. temp = 0: the largest logit
- * (after bias and penalties), the lowest id on ties. Penalties look at the last repeat_last_n tokens given to
- * tl_sampler_accept or picked (-1: all, 0: none):
- *   repeat:   logit > 0 ? logit / p : logit * p      (1: off; Keskar et al. 2019)
- *   presence: logit -= p if the token occurred; frequency: logit -= p * times it occurred  (0: off; the OpenAI API) */
+/* Logits become a token by these steps, each among the candidates that the ones before have left; p is a probability
+ * among them. The logit bias is always first, the draw last. Between them, in this order unless `samplers` gives another:
+ *   penalties    for the last repeat_last_n tokens picked or given to tl_sampler_accept (-1: all, 0: none):
+ *                repeat: logit > 0 ? logit / r : logit * r (Keskar et al. 2019); presence: logit -= r if the token
+ *                occurred; frequency: logit -= r * times it occurred (the OpenAI API)
+ *   dry          logit -= multiplier * base^(n - allowed_length), where the token would go on with a repetition of n >=
+ *                allowed_length tokens: the last n tokens stand before an earlier occurrence of it, too, within the last
+ *                penalty_last_n tokens; the longest such n counts (Don't Repeat Yourself, by p-e-w). No repetition
+ *                reaches over a token in which a breaker text ends, and tokens that hold one are not penalized
+ *   top_n_sigma  keep logits >= largest - n * their standard deviation (Tang et al. 2024)
+ *   top_k        keep the k largest
+ *   typical      keep the fewest that together reach the probability given, those first whose surprise -ln p is nearest to
+ *                the entropy (locally typical; Meister et al. 2022)
+ *   top_p        keep the fewest, likeliest first, that together reach the probability given (Holtzman et al. 2019)
+ *   min_p        drop those below the largest p times the number given (Nguyen et al. 2024)
+ *   xtc          with xtc_probability: of those with p >= xtc_threshold, drop all but the least likely (Exclude Top
+ *                Choices, by p-e-w)
+ *   temp         divide logits by the temperature; 0: the largest alone is left. With dynatemp_range r > 0 it is lo +
+ *                (hi - lo) * (H / ln count)^dynatemp_exp, H the entropy, lo = max(0, temp - r), hi = temp + r
+ *   mirostat     version 2: keep those with a surprise -log2 p <= mu (the likeliest always), which begins at 2 * ent; after
+ *                the draw, mu -= lr * (the drawn token's surprise among those kept - ent) (Basu et al. 2021)
+ * On ties the lower id is the larger. At least one candidate stays. A logit of +inf is picked at once. */
 typedef struct tl_sampler_options {
     float temp;              /* default 0.8; >= 0 */
     int top_k;               /* keep the k largest; <= 0: all; default 40 */
@@ -284,15 +303,33 @@ typedef struct tl_sampler_options {
     int64_t seed;            /* -1: one from the system; tl_sampler_seed tells which */
     const tl_logit_bias *bias;   /* copied */
     int n_bias;
+    float typical;           /* >= 1: off; default 1 */
+    float top_n_sigma;       /* <= 0: off; default 0 */
+    float xtc_probability;   /* 0: off; default 0 */
+    float xtc_threshold;     /* above 0.5: off; default 0.1 */
+    float dry_multiplier;    /* 0: off; default 0 */
+    float dry_base;          /* >= 1; default 1.75 */
+    int dry_allowed_length;  /* default 2 */
+    int dry_penalty_last_n;  /* -1: all, up to 1048576; 0: off; default -1 */
+    const char *const *dry_breakers;   /* [n_dry_breakers] texts; copied; NULL: line break, colon, quotation mark and asterisk */
+    int n_dry_breakers;
+    int mirostat;            /* 2: on; 0: off; default 0 */
+    float mirostat_lr;       /* default 0.1 */
+    float mirostat_ent;      /* the surprise to aim at, in bits; default 5 */
+    float dynatemp_range;    /* 0: off; default 0 */
+    float dynatemp_exp;      /* default 1 */
+    const char *samplers;    /* names of steps from above, separated by commas: their order, and what is left out is off.
+                                NULL: the order above; with mirostat 2 only penalties, dry, temp and mirostat */
 } tl_sampler_options;
 tl_sampler_options tl_sampler_options_default(void);
 
-/* options may be NULL. Values out of range, NaN, or a bias id outside the vocabulary: TL_E_ARGUMENT. */
+/* options may be NULL. Values out of range, NaN, a bias id outside the vocabulary, or a name in samplers that is unknown or
+ * stands there twice: TL_E_ARGUMENT. */
 tl_sampler *tl_sampler_new(const tl_model *m, const tl_sampler_options *options, tl_error *err);
 void tl_sampler_free(tl_sampler *s);
 /* Picks a token from logits [n_vocab] (not changed) and accepts it. TL_E_NAN if a logit is NaN or none is above -inf. */
 int32_t tl_sampler_pick(tl_sampler *s, const float *logits, tl_error *err);
-/* Tells the sampler of tokens it did not pick (the prompt), for the penalties. */
+/* Tells the sampler of tokens it did not pick (the prompt), for the penalties and DRY. */
 void tl_sampler_accept(tl_sampler *s, int32_t id);
 int64_t tl_sampler_seed(const tl_sampler *s);
 

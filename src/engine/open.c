@@ -117,7 +117,12 @@ int32_t tl_token_bos(const tl_model *m) { return m ? tl_tokenizer_bos(m->tok) : 
 int32_t tl_token_eos(const tl_model *m) { return m ? tl_tokenizer_eos(m->tok) : -1; }
 int tl_adds_bos(const tl_model *m) { return m && tl_tokenizer_adds_bos(m->tok); }
 
+static int text_of(const void *model, int32_t id, char *out, int cap) { return tl_token_text(model, id, out, cap); }
+
 tl_sampler *tl_sampler_new(const tl_model *m, const tl_sampler_options *options, tl_error *err) {
     if (!m) { tl_null(err, "model"); return NULL; }
-    return tl_sampler_create(m->arch ? m->hp.n_vocab : (int)tl_tokenizer_n(m->tok), options, err);
+    tl_sampler *s = tl_sampler_create(m->arch ? m->hp.n_vocab : (int)tl_tokenizer_n(m->tok), options, err);
+    if (!s || tl_sampler_set_texts(s, text_of, m, err) == TL_OK) return s;
+    tl_sampler_free(s);
+    return NULL;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * sample.c: the sampler of tinyllm.h: checks the options, keeps the window of recent tokens, turns logits into a set of
- * candidates, runs the steps of steps.def over it and draws. All memory is allocated at creation.
+ * candidates, runs the steps of its chain over it and draws. All memory is allocated at creation.
  *
  * A candidate has a logit above -inf, so a token at -inf is never drawn. A logit of +inf (a bias or the model's own)
  * wins outright, the lowest id if there are several: no probabilities exist beside it. */
@@ -17,6 +17,8 @@ enum { BLOCK = 64, LANES = 8, MAX_WINDOW = 1 << 20 };
 tl_sampler_options tl_sampler_options_default(void) {
     return (tl_sampler_options){
         .temp = 0.8f, .top_k = 40, .top_p = 0.95f, .min_p = 0.05f, .repeat_penalty = 1, .repeat_last_n = 64, .seed = -1,
+        .typical = 1, .xtc_threshold = 0.1f, .dry_base = 1.75f, .dry_allowed_length = 2, .dry_penalty_last_n = -1,
+        .mirostat_lr = 0.1f, .mirostat_ent = 5, .dynatemp_exp = 1,
     };
 }
 
@@ -38,11 +40,31 @@ static int check_options(const tl_sampler_options *o, int n_vocab, tl_error *err
         {"repeat_last_n", o->repeat_last_n, o->repeat_last_n >= -1 && o->repeat_last_n <= MAX_WINDOW,
          "from 0 (none) to 1048576, or -1 for all"},
         {"seed", (double)o->seed, o->seed >= -1, "from 0 up, or -1 for one from the system"},
+        {"typical", o->typical, o->typical >= 0, "a number from 0 up (1: off)"},
+        {"top_n_sigma", o->top_n_sigma, 1, "a finite number (0 and below: off)"},
+        {"xtc_probability", o->xtc_probability, o->xtc_probability >= 0 && o->xtc_probability <= 1, "from 0 (off) to 1"},
+        {"xtc_threshold", o->xtc_threshold, o->xtc_threshold >= 0 && o->xtc_threshold <= 1, "from 0 to 1 (above 0.5: off)"},
+        {"dry_multiplier", o->dry_multiplier, o->dry_multiplier >= 0, "a number from 0 (off) up"},
+        {"dry_base", o->dry_base, o->dry_base >= 1, "a number from 1 up"},
+        {"dry_allowed_length", o->dry_allowed_length, o->dry_allowed_length >= 0, "from 0 up"},
+        {"dry_penalty_last_n", o->dry_penalty_last_n, o->dry_penalty_last_n >= -1 && o->dry_penalty_last_n <= MAX_WINDOW,
+         "from 0 (none) to 1048576, or -1 for all"},
+        {"n_dry_breakers", o->n_dry_breakers, o->n_dry_breakers >= 0 && (o->n_dry_breakers == 0 || o->dry_breakers),
+         "the number of texts in dry_breakers"},
+        {"mirostat", o->mirostat, o->mirostat == 0 || o->mirostat == 2, "0 (off) or 2"},
+        {"mirostat_lr", o->mirostat_lr, o->mirostat_lr >= 0, "a number from 0 up"},
+        {"mirostat_ent", o->mirostat_ent, o->mirostat_ent >= 0, "a number from 0 up"},
+        {"dynatemp_range", o->dynatemp_range, o->dynatemp_range >= 0, "a number from 0 (off) up"},
+        {"dynatemp_exp", o->dynatemp_exp, o->dynatemp_exp >= 0, "a number from 0 up"},
         {"n_bias", o->n_bias, o->n_bias >= 0 && (o->n_bias == 0 || o->bias), "the number of entries in bias"},
     };
     for (size_t i = 0; i < sizeof rule / sizeof *rule; i++) {
         int rc = check_number(rule[i].name, rule[i].value, rule[i].good, rule[i].wanted, err);
         if (rc != TL_OK) return rc;
+    }
+    for (int i = 0; i < o->n_dry_breakers; i++) {
+        if (!o->dry_breakers[i] || !o->dry_breakers[i][0])
+            return tl_fail(err, TL_E_ARGUMENT, "sampler: dry_breakers: text %d is empty", i);
     }
     for (int i = 0; i < o->n_bias; i++) {
         const tl_logit_bias *b = &o->bias[i];
@@ -50,18 +72,17 @@ static int check_options(const tl_sampler_options *o, int n_vocab, tl_error *err
             return tl_fail(err, TL_E_ARGUMENT, "sampler: bias for token %d; the vocabulary has tokens 0 to %d",
                            b->id, n_vocab - 1);
         }
-        if (!isfinite(b->bias)) {
-            return tl_fail(err, TL_E_ARGUMENT, "sampler: bias of token %d is %g; it must be finite", b->id,
+        if (!isfinite(b->bias) && b->bias != -INFINITY) {
+            return tl_fail(err, TL_E_ARGUMENT, "sampler: bias of token %d is %g; it must be finite or -inf", b->id,
                            (double)b->bias);
         }
     }
     return TL_OK;
 }
 
-static int edits_on(const tl_sampler *s) {
-    for (const tl_sample_step *step = tl_sample_steps; step->name; step++) {
-        if (step->on && step->on(s)) return 1;
-    }
+static int in_chain(const tl_sampler *s, const char *name) {
+    for (int i = 0; i < s->chain.n; i++)
+        if (strcmp(s->chain.step[i]->name, name) == 0) return 1;
     return 0;
 }
 
@@ -89,8 +110,9 @@ static int alloc_all(tl_sampler *s, const tl_logit_bias *bias, tl_error *err) {
     return (s->block_max = tl_alloc_n(blocks, sizeof *s->block_max, "sampler", err)) &&
            (s->cand = tl_alloc_n(n, sizeof *s->cand, "sampler candidates", err)) &&
            (s->order = tl_alloc_n(n, sizeof *s->order, "sampler candidates", err)) &&
-           (!tl_sampler_penalizes(s) || alloc_window(s, err)) &&
-           (!edits_on(s) || (s->edited = tl_alloc_n(n, sizeof *s->edited, "sampler logits", err)));
+           (!in_chain(s, "penalties") || alloc_window(s, err)) &&
+           (!in_chain(s, "dry") || (s->dry = tl_dry_new(s->n_vocab, &s->o, err))) &&
+           (!(s->o.n_bias || s->chain.edits) || (s->edited = tl_alloc_n(n, sizeof *s->edited, "sampler logits", err)));
 }
 
 tl_sampler *tl_sampler_create(int n_vocab, const tl_sampler_options *options, tl_error *err) {
@@ -105,9 +127,14 @@ tl_sampler *tl_sampler_create(int n_vocab, const tl_sampler_options *options, tl
     s->o = o;
     s->o.bias = NULL;
     s->n_vocab = n_vocab;
+    s->mu = 2 * (double)o.mirostat_ent;
     s->seed = o.seed == -1 ? tl_rng_system_seed() : o.seed;
     tl_rng_seed(&s->rng, (uint64_t)s->seed);
-    if (alloc_all(s, o.bias, err)) return s;
+    if (tl_sample_chain_make(s, o.samplers, err) == TL_OK && alloc_all(s, o.bias, err)) {
+        s->o.samplers = NULL;
+        s->o.dry_breakers = NULL;
+        return s;
+    }
     tl_sampler_free(s);
     return NULL;
 }
@@ -115,6 +142,7 @@ tl_sampler *tl_sampler_create(int n_vocab, const tl_sampler_options *options, tl
 void tl_sampler_free(tl_sampler *s) {
     if (!s) return;
     tl_free((void *)s->o.bias);
+    tl_dry_free(s->dry);
     tl_free(s->edited);
     tl_free(s->block_max);
     tl_free(s->cand);
@@ -126,9 +154,13 @@ void tl_sampler_free(tl_sampler *s) {
     tl_free(s);
 }
 
+int tl_sampler_set_texts(tl_sampler *s, tl_token_text_fn *text, const void *user, tl_error *err) {
+    return s->dry ? tl_dry_set_texts(s->dry, text, user, err) : TL_OK;
+}
+
 int64_t tl_sampler_seed(const tl_sampler *s) { return s ? s->seed : -1; }
 
-/* ---- the window of the penalties ---- */
+/* ---- the history ---- */
 
 static void forget(tl_sampler *s, int32_t id) {
     if (--s->count[id] > 0) return;
@@ -138,8 +170,9 @@ static void forget(tl_sampler *s, int32_t id) {
 }
 
 void tl_sampler_accept(tl_sampler *s, int32_t id) {
-    if (!s) return;
-    if (!s->count || id < 0 || id >= s->n_vocab) return;
+    if (!s || id < 0 || id >= s->n_vocab) return;
+    if (s->dry) tl_dry_accept(s->dry, id);
+    if (!s->count) return;
     if (s->n_recent) {
         int32_t *slot = &s->recent[s->recent_at];
         if (*slot >= 0) forget(s, *slot);
@@ -200,27 +233,86 @@ static int32_t find(const tl_sampler *s, const float *x, float v) {
 /* A logit that at least top_k tokens reach: each of the top_k best blocks holds one. -inf where that says nothing. */
 static float top_k_floor(tl_sampler *s) {
     const int blocks = (s->n_vocab + BLOCK - 1) / BLOCK;
-    if (s->o.top_k <= 0 || s->o.top_k >= blocks) return -INFINITY;
+    if (!s->chain.top_k_first || s->o.top_k >= blocks) return -INFINITY;
     for (int b = 0; b < blocks; b++) s->order[b] = (tl_candidate){s->block_max[b], 1, b};
     return tl_candidate_border(s->order, blocks, s->o.top_k).logit;
 }
 
-static tl_candidates gather(tl_sampler *s, const float *x, float best) {
-    tl_candidates set = {s->cand, 0, best};
+static void gather(tl_sampler *s, const float *x, tl_candidates *set) {
     const float floor = top_k_floor(s);
     for (int b = 0; b * BLOCK < s->n_vocab; b++) {
         if (s->block_max[b] < floor) continue;
         const int end = s->n_vocab - b * BLOCK < BLOCK ? s->n_vocab : (b + 1) * BLOCK;
         for (int id = b * BLOCK; id < end; id++) {
-            if (x[id] >= floor && x[id] > -INFINITY) set.c[set.n++] = (tl_candidate){x[id], 0, id};
+            if (x[id] >= floor && x[id] > -INFINITY) set->c[set->n++] = (tl_candidate){x[id], 0, id};
         }
     }
-    return set;
+}
+
+/* An edit behind other steps: changes the candidates alone. */
+static void edit_set(tl_sampler *s, tl_candidates *set, const tl_sample_step *step) {
+    for (int i = 0; i < set->n; i++) s->edited[set->c[i].id] = set->c[i].logit;
+    step->edit(s, s->edited);
+    int kept = 0;
+    set->best = -INFINITY;
+    for (int i = 0; i < set->n; i++) {
+        const float logit = s->edited[set->c[i].id];
+        if (!(logit > -INFINITY)) continue;
+        set->c[kept++] = (tl_candidate){logit, 0, set->c[i].id};
+        if (logit > set->best) set->best = logit;
+    }
+    set->n = kept;
+}
+
+static int decide(tl_candidates *set, int32_t id) {
+    set->c[0] = (tl_candidate){0, 1, id};
+    set->n = 1;
+    set->best = 0;
+    return TL_DECIDED;
+}
+
+static int nothing_left(tl_error *err) { return tl_fail(err, TL_E_NAN, "no token can be drawn: every logit is -inf"); }
+
+static const float *edit_all(tl_sampler *s, const float *logits) {
+    if (!s->edited) return logits;
+    memcpy(s->edited, logits, (size_t)s->n_vocab * sizeof *logits);
+    for (int i = 0; i < s->o.n_bias; i++) {
+        float *l = &s->edited[s->o.bias[i].id];
+        *l = s->o.bias[i].bias == -INFINITY ? -INFINITY : *l + s->o.bias[i].bias;
+    }
+    for (int i = 0; i < s->chain.n_lead; i++) s->chain.step[i]->edit(s, s->edited);
+    return s->edited;
+}
+
+int tl_sampler_candidates(tl_sampler *s, const float *logits, tl_candidates *set, tl_error *err) {
+    const float *x = edit_all(s, logits), best = scan(s->block_max, x, s->n_vocab);
+    *set = (tl_candidates){s->cand, 0, best};
+    if (isnan(best)) {
+        int id = 0;
+        while (!isnan(x[id])) id++;
+        return tl_fail(err, TL_E_NAN, "the model gave NaN for token %d: its file is damaged or its weights overflow",
+                       id);
+    }
+    if (best == -INFINITY) return nothing_left(err);
+    if (s->chain.greedy || best == INFINITY) return decide(set, find(s, x, best));
+    gather(s, x, set);
+    for (int i = s->chain.n_lead; i < s->chain.n; i++) {
+        const tl_sample_step *step = s->chain.step[i];
+        if (step->step) {
+            step->step(s, set);
+            continue;
+        }
+        edit_set(s, set, step);
+        if (!set->n) return nothing_left(err);
+        if (set->best < INFINITY) continue;
+        tl_candidates_keep_best(set);
+        return decide(set, set->c[0].id);
+    }
+    return TL_OK;
 }
 
 static int32_t draw(tl_sampler *s, tl_candidates *set) {
-    double sum = 0;
-    for (int i = 0; i < set->n; i++) sum += set->c[i].weight = expf(set->c[i].logit - set->best);
+    const double sum = tl_candidates_weigh(set);
     double at = tl_rng_double(&s->rng) * sum;
     int last = 0;
     for (int i = 0; i < set->n; i++) {
@@ -228,40 +320,19 @@ static int32_t draw(tl_sampler *s, tl_candidates *set) {
         last = i;
         at -= set->c[i].weight;
         if (at < 0) break;
-    }
-    return set->c[last].id;   /* rounding may leave a rest behind the last one that has a weight */
-}
-
-static int32_t choose(tl_sampler *s, const float *x, tl_error *err) {
-    const float best = scan(s->block_max, x, s->n_vocab);
-    if (isnan(best)) {
-        int id = 0;
-        while (!isnan(x[id])) id++;
-        return tl_fail(err, TL_E_NAN, "the model gave NaN for token %d: its file is damaged or its weights overflow",
-                       id);
-    }
-    if (best == -INFINITY) return tl_fail(err, TL_E_NAN, "no token can be drawn: every logit is -inf");
-    if (s->o.temp == 0 || best == INFINITY) return find(s, x, best);
-    tl_candidates set = gather(s, x, best);
-    for (const tl_sample_step *step = tl_sample_steps; step->name; step++) {
-        if (step->step) step->step(s, &set);
-    }
-    return draw(s, &set);
+    }   /* rounding may leave a rest behind the last one that has a weight */
+    if (s->o.mirostat) s->mu -= s->o.mirostat_lr * (log2(sum / set->c[last].weight) - s->o.mirostat_ent);
+    return set->c[last].id;
 }
 
 int32_t tl_sampler_pick(tl_sampler *s, const float *logits, tl_error *err) {
-    if (!s || !logits) return tl_null(err, s ? "logits" : "sampler");
+    if (!s) return tl_null(err, "sampler");
     if (!logits)
         return tl_fail(err, TL_E_ARGUMENT, "sampler: no logits: nothing was computed, or no row wanted them");
-    const float *x = logits;
-    if (s->edited) {
-        memcpy(s->edited, logits, (size_t)s->n_vocab * sizeof *logits);
-        for (const tl_sample_step *step = tl_sample_steps; step->name; step++) {
-            if (step->edit && step->on(s)) step->edit(s, s->edited);
-        }
-        x = s->edited;
-    }
-    int32_t id = choose(s, x, err);
-    if (id >= 0) tl_sampler_accept(s, id);
+    tl_candidates set;
+    const int rc = tl_sampler_candidates(s, logits, &set, err);
+    if (rc < 0) return rc;
+    const int32_t id = rc == TL_DECIDED ? set.c[0].id : draw(s, &set);
+    tl_sampler_accept(s, id);
     return id;
 }

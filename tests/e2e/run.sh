@@ -105,6 +105,40 @@ check bias_outside_vocabulary refused 2 400
 run run "$m" -p "the end" --logit-bias 7
 check malformed_bias refused 2 "ID=NUMBER"
 
+# ---- samplers
+run run "$m" -p "the end" --samplers top_k,foo
+check unknown_sampler refused 2 "'foo' in the list of samplers is none of penalties, dry, top_n_sigma, top_k, typical, top_p, min_p, xtc, temp, mirostat"
+run run "$m" -p "the end" --samplers "top-k;top_k"
+check sampler_twice refused 2 "top_k stands twice"
+run run "$tmp/no.gguf" -p "the end" --samplers foo
+check sampler_told_before_the_model refused 2 foo
+run run --help
+check sampler_order_in_help out_has "default penalties,dry,top_n_sigma,top_k,typical,top_p,min_p,xtc,temp,mirostat, then the draw"
+run run "$m" -p "the end" --mirostat 1
+check mirostat_1 refused 2 "0 (off) or 2"
+run run "$m" -p "the end" --sampling-seq kpt
+check sampler_letters refused 2 "use --samplers"
+sampled() { run run "$m" -p "the end" -n 60 --ignore-eos --temp 1.5 --seed 5 -q "$@"; }
+sampled --top-k 0 --top-p 1 --min-p 0
+cp "$tmp/out" "$tmp/plain"
+sampled --samplers temp
+check samplers_left_out_are_off same "$tmp/out" "$tmp/plain"
+sampled --samplers temp --typical 1 --top-nsigma 0 --xtc-probability 0 --dry-multiplier 0 --mirostat 0 --dynatemp-range 0
+check off_is_off same "$tmp/out" "$tmp/plain"
+for option in "--typical 0.2" "--top-n-sigma 0.5" "--xtc-probability 1 --xtc-threshold 0.001" "--dynatemp-range 1" \
+    "--dry-multiplier 9 --dry-allowed-length 0" "--mirostat 2 --mirostat-ent 2"; do
+    sampled --top-k 0 --top-p 1 --min-p 0 $option
+    check "changes_the_text_${option%% *}" eval 'exits 0 && ! same "$tmp/out" "$tmp/plain"'
+done
+# Greedy text of a tiny model goes in a circle; DRY breaks it, and a breaker that is everywhere keeps it.
+repeats() { run run "$m" -p "the end" -n 200 --temp 0 --ignore-eos -q "$@"; }
+repeats
+cp "$tmp/out" "$tmp/plain"
+repeats --dry-multiplier 5 --dry-sequence-breaker none
+check dry_breaks_the_circle eval 'exits 0 && ! same "$tmp/out" "$tmp/plain"'
+repeats --dry-multiplier 5 --dry-penalty-last-n 0
+check dry_without_window same "$tmp/out" "$tmp/plain"
+
 run run "$m" -p "the end" -n 3 --ignore-eos
 check length_is_told err_has "# stopped: after 3 tokens (-n N for more)"
 # A special token by its name, which is not in the text.

@@ -420,6 +420,18 @@ static void bias(void) {
         o.n_bias = 300;
         CHECK(temp || pick_once(&o, x, 6) == 4);
     }
+    /* -inf bans, even what is infinitely likely, and is not part of a standard deviation. */
+    const float up[4] = {INFINITY, 3, 2.9f, -3}, flat[4] = {5, 3, 2.9f, -3};
+    for (int i = 0; i < 2; i++) {
+        tl_sampler_options o = plain();
+        int count[4];
+        ban = (tl_logit_bias){0, -INFINITY};
+        o.bias = &ban;
+        o.n_bias = 1;
+        o.top_n_sigma = 1;
+        count_draws(&o, i ? up : flat, 4, 1000, count);
+        CHECK(count[0] == 0 && count[1] > 0 && count[2] > 0 && count[3] == 0);
+    }
     /* The copy is the sampler's own; the caller's logits are not changed. */
     float logits[2] = {1, 0};
     tl_logit_bias b = {1, 5};
@@ -457,6 +469,20 @@ static void options(void) {
     REFUSED(repeat_penalty, 0, -1, NAN, INFINITY);
     REFUSED(presence_penalty, NAN, INFINITY);
     REFUSED(frequency_penalty, NAN, -INFINITY);
+    REFUSED(typical, -0.1f, NAN, INFINITY);
+    REFUSED(top_n_sigma, NAN, INFINITY);
+    REFUSED(xtc_probability, -0.1f, 1.1f, NAN);
+    REFUSED(xtc_threshold, -0.1f, 1.1f, NAN);
+    REFUSED(dry_multiplier, -1, NAN, INFINITY);
+    REFUSED(dry_base, 0.9f, NAN, INFINITY);
+    REFUSED(mirostat_lr, -0.1f, NAN, INFINITY);
+    REFUSED(mirostat_ent, -1, NAN, INFINITY);
+    REFUSED(dynatemp_range, -1, NAN, INFINITY);
+    REFUSED(dynatemp_exp, -1, NAN, INFINITY);
+    REFUSED(dry_allowed_length, -1);
+    REFUSED(dry_penalty_last_n, -2, 2e6f);
+    REFUSED(mirostat, -1, 1, 3);
+    REFUSED(n_dry_breakers, -1, 1);
 #undef REFUSED
     tl_sampler_options o = plain();
     o.repeat_last_n = -2;
@@ -466,6 +492,11 @@ static void options(void) {
     o = plain();
     o.seed = -2;
     refused("seed", o);
+    static const char *const empty[] = {"x", ""};
+    o = plain();
+    o.dry_breakers = empty;
+    o.n_dry_breakers = 2;
+    refused("text 1 is empty", o);
     o = plain();
     o.n_bias = 1;
     refused("n_bias", o);
