@@ -20,6 +20,7 @@ static const tl_opt options[] = {
     {"--chat-template", "FILE", TL_OPT_STR, AT(template_file), 0, 0, "a chat template (Jinja2) instead of the model's own"},
     TL_MODEL_OPTS(chat_args, model),
     TL_SAMPLING_OPTS(chat_args, sampling),
+    TL_CONSTRAIN_OPTS(chat_args, constrain),
     {"--stop", "TEXT", TL_OPT_LIST, AT(stop), 0, 0, "end answers before this text (it is not printed); may be repeated"},
     {"--no-commands", NULL, TL_OPT_FLAG, AT(no_commands), 0, 0, "lines that begin with / are questions too"},
     {"-q,--quiet", NULL, TL_OPT_FLAG, AT(quiet), 0, 0, "no status lines; warnings and replies to commands stay"},
@@ -155,12 +156,14 @@ static int read_files(chat *c, tl_error *err) {
 
 static int open_all(chat *c, const char *path, tl_error *err) {
     if (tl_chat_check_args(&c->a, err) != TL_OK || read_files(c, err) != TL_OK) return err->code;
+    if (tl_cmd_constrain_read(&c->a.constrain, &c->gbnf, err) != TL_OK) return err->code;
     c->m = tl_cmd_open(&c->a.model, path, 0, err);
     if (!c->m) return err->code;
     if (tl_chat_turn_check(c, err) != TL_OK) {
         tl_error_context(err, "%s", path);
         return err->code;
     }
+    if (c->gbnf.p && !(c->grammar = tl_grammar_new(c->m, c->gbnf.p, c->gbnf.n, err))) return err->code;
     c->seed = c->a.sampling.seed;
     tl_sampler *s = tl_cmd_sampler(&c->a.sampling, c->m, err);   /* wrong options are told now, not with the first answer */
     tl_sampler_free(s);
@@ -177,6 +180,8 @@ static void greet(const chat *c) {
 static void close_all(chat *c) {
     tl_chat_talk_free(&c->talk);
     tl_buf_free(&c->set);
+    tl_buf_free(&c->gbnf);
+    tl_grammar_free(c->grammar);
     tl_buf_free(&c->thinking);
     tl_buf_free(&c->text);
     tl_buf_free(&c->tools);

@@ -6,6 +6,7 @@
 #ifndef TL_CMD_CHAT_H
 #define TL_CMD_CHAT_H
 
+#include "cmd/cmd_constrain.h"
 #include "cmd/cmd_model.h"
 #include "cmd/cmd_sampling.h"
 #include "cmd/line_edit.h"
@@ -61,6 +62,7 @@ const char *tl_chat_parts_open(const char *text, size_t n, int *kind);
 typedef struct chat_args {
     tl_model_args model;
     tl_sampling_args sampling;
+    tl_constrain_args constrain;
     const char *system, *tools, *template_file, *think, *overflow;
     int64_t n, ctx;
     tl_opt_list stop;
@@ -72,6 +74,8 @@ typedef struct chat {
     tl_model *m;
     tl_session *s;
     chat_talk talk;
+    tl_buf gbnf;              /* what each answer must follow; empty: anything */
+    tl_grammar *grammar;
     char *template_text;      /* of --chat-template; NULL: the file's own */
     int32_t end;              /* the token that the template puts behind an answer; -1: none */
     tl_line_reader lines;

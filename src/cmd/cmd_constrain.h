@@ -12,9 +12,9 @@ typedef struct tl_constrain_args { const char *grammar, *choice; } tl_constrain_
 /* Option rows for a tl_constrain_args that is field `field` of struct `type`. */
 #define TL_CONSTRAIN_OPTS(type, field)                                                                                 \
     {"--grammar", "FILE", TL_OPT_STR, TL_CONSTRAIN_AT(type, field, grammar), 0, 0,                                     \
-     "the text must follow the grammar in FILE (GBNF)"},                                                               \
+     "what is written must follow the grammar in FILE (GBNF)"},                                                               \
     {"--choice", "A,B,C", TL_OPT_STR, TL_CONSTRAIN_AT(type, field, choice), 0, 0,                                      \
-     "the text must be one of these; \\, stands for a comma"}
+     "what is written must be one of these; \\, stands for a comma"}
 
 /* What they ask for as GBNF, checked, added to gbnf; nothing asked for: gbnf stays as it is. */
 int tl_cmd_constrain_read(const tl_constrain_args *args, tl_buf *gbnf, tl_error *err);

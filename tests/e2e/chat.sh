@@ -198,3 +198,7 @@ if command -v script >/dev/null 2>&1 && [ -z "${RUNNER:-}" ]; then
 else
     echo "skip terminal: no script, or a runner"
 fi
+
+# ---- answers that follow a grammar, each from its beginning
+chat 'one\ntwo\nthree' "$m" --choice 'aye,no way' --temp 5 --top-k 0 --seed 1 --json
+check constrained_answers eval 'exits 0 && answers 3 && [ "$(grep -cE "^.\"text\": \"(aye|no way)\", .*\"finish\": \"stop\"" "$tmp/out")" = 3 ]'
