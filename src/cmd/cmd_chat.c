@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 #include "base/json_read.h"
+#include "cmd/cmd_cache.h"
 #include "cmd/cmd_chat.h"
 
 #define AT(member) offsetof(chat_args, member)
@@ -21,6 +22,7 @@ static const tl_opt options[] = {
     TL_MODEL_OPTS(chat_args, model),
     TL_SAMPLING_OPTS(chat_args, sampling),
     TL_CONSTRAIN_OPTS(chat_args, constrain),
+    {"--cache", "FILE", TL_OPT_STR, AT(cache), 0, 0, TL_CACHE_HELP},
     {"--stop", "TEXT", TL_OPT_LIST, AT(stop), 0, 0, "end answers before this text (it is not printed); may be repeated"},
     {"--no-commands", NULL, TL_OPT_FLAG, AT(no_commands), 0, 0, "lines that begin with / are questions too"},
     {"-q,--quiet", NULL, TL_OPT_FLAG, AT(quiet), 0, 0, "no status lines; warnings and replies to commands stay"},
@@ -69,7 +71,7 @@ static int ask_tools(chat *c, tl_error *err) {
     for (int i = 0; i < n && rc == 1; i++, call += strlen(call) + 1) {
         char name[40], prompt[80];
         tool_name(call, name, sizeof name);
-        snprintf(prompt, sizeof prompt, "%s = (empty: refuse) ", name);
+        snprintf(prompt, sizeof prompt, "result of %s (an empty line refuses): ", name);
         rc = tl_line_read(&c->lines, prompt, NULL, &line, err);
         if (rc != 1) break;
         const char *text = line.n ? line.p : "The user does not allow this call.";
@@ -168,6 +170,7 @@ static int open_all(chat *c, const char *path, tl_error *err) {
     tl_sampler *s = tl_cmd_sampler(&c->a.sampling, c->m, err);   /* wrong options are told now, not with the first answer */
     tl_sampler_free(s);
     if (s) c->s = tl_cmd_session(&c->a.model, c->m, (int)c->a.ctx, 0, err);
+    if (c->s) tl_cmd_cache_load(c->a.cache, c->s);
     return c->s ? TL_OK : err->code;
 }
 
@@ -203,8 +206,9 @@ static int chat_main(const tl_cmd *self, int argc, char **argv) {
         c.colour = c.out.is_terminal && !(no_color && *no_color) && c.lines.terminal >= 0;
         if (!c.a.quiet) greet(&c);
         rc = loop(&c, &err);
+        tl_line_close(&c.lines);   /* before the last messages */
+        if (rc == TL_OK && c.n_answers) tl_cmd_cache_save(c.a.cache, c.s);
     }
-    tl_line_close(&c.lines);   /* before the last message */
     code = rc == TL_OK ? c.failed && c.lines.terminal < 0 : err.code ? tl_cmd_fail(&err) : 1;
     close_all(&c);
     return code;

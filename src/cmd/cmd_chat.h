@@ -63,7 +63,7 @@ typedef struct chat_args {
     tl_model_args model;
     tl_sampling_args sampling;
     tl_constrain_args constrain;
-    const char *system, *tools, *template_file, *think, *overflow;
+    const char *system, *tools, *template_file, *think, *overflow, *cache;
     int64_t n, ctx;
     tl_opt_list stop;
     int quiet, json, no_commands;

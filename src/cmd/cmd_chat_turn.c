@@ -228,7 +228,8 @@ static int read_prompt(chat *c, const int32_t *ids, int n, tl_error *err) {
 
 static int generate(chat *c, answer *a, tl_sampler *s, tl_error *err) {
     tl_generator_options o = {.max_tokens = (int)c->a.n, .stop = c->a.stop.v, .n_stop = c->a.stop.n,
-                              .grammar = c->grammar, .stop_tokens = &c->end, .n_stop_tokens = c->end >= 0 && !c->a.sampling.ignore_eos};
+                              .stop_tokens = &c->end, .n_stop_tokens = c->end >= 0 && !c->a.sampling.ignore_eos,
+                              .grammar = c->grammar};
     tl_grammar_reset(c->grammar);
     tl_generator *g = tl_generator_new(c->m, s, &o, err);
     int rc = g ? tl_generate(c->s, 0, g, show, a, err) : err->code;

@@ -154,6 +154,23 @@ printf '{"a": 1}' >"$tmp/tools.json"
 run chat "$m" --tools "$tmp/tools.json"
 check tools_are_a_list refused 1 "tools.json: line 1"
 
+call='<tool_call>{"name": "rain"\, "arguments": {}}</tool_call>'
+chat 'the end\n' "$m" --choice "$call" --json
+check tool_calls eval 'exits 0 && grep -qF "\"tool_calls\": [\"{\\\"name\\\": \\\"rain\\\", " "$tmp/out" && [ "$(number 1 kept_tokens)" = 0 ] && grep -q "^{\"text\": \"\"," "$tmp/out"'
+
+# ---- grammars and the cache
+chat 'the end\nthe end\n' "$m" --choice yes,no -q
+check choice_in_every_turn eval 'exits 0 && answers 2 && ! grep -qv "^\(yes\|no\)$" "$tmp/out"'
+chat 'one\ntwo\n' "$m" $same --json --cache "$tmp/cache"
+second=$(text 2) n=$(number 2 prompt_tokens)
+chat 'one\n' "$m" $same --json --cache "$tmp/cache"
+check cache eval 'exits 0 && [ "$(number 1 kept_tokens)" = $(($(number 1 prompt_tokens) - 1)) ]'
+chat 'one\ntwo\n' "$m" $same --json --cache "$tmp/cache"
+check cached_is_the_same eval '[ "$(text 2)" = "$second" ] && [ "$(number 2 prompt_tokens)" = "$n" ]'
+printf x >"$tmp/cache"
+chat 'one\ntwo\n' "$m" $same --json --cache "$tmp/cache"
+check bad_cache_is_told eval 'exits 0 && err_has "# warning: " && [ "$(text 2)" = "$second" ]'
+
 # ---- interrupts and closed output
 if [ -z "${RUNNER:-}" ] && mkfifo "$tmp/in" 2>/dev/null; then
     "$TINYLLM" chat "$m" --ignore-eos -c 200000 -q <"$tmp/in" >"$tmp/out" 2>"$tmp/err" &
@@ -189,6 +206,10 @@ if command -v script >/dev/null 2>&1 && [ -z "${RUNNER:-}" ]; then
     check model_alone_talks eval 'exits 0 && out_has "/help lists commands"'
     printf '' | keys "'$TINYLLM' '$tmp/none.gguf'"
     check model_alone_without_template out_has "tinyllm run MODEL"
+    printf 'the end\r42\r\r\004' | keys "'$TINYLLM' chat '$m' --choice '$call'"
+    check results_of_tools eval 'exits 0 && [ "$(grep -c "result of rain" "$tmp/out")" -ge 3 ] && grep -q "$(printf "\033\\[2m")<tool_call>" "$tmp/out"'
+    printf 'the end\r\004' | NO_COLOR=1 keys "'$TINYLLM' chat '$m' --choice '$call'"
+    check no_color eval 'exits 0 && out_has "<tool_call>" && ! grep -q "$(printf "\033\\[2m")" "$tmp/out"'
     printf 'the end\r\004' | keys "stty cols 1 rows 2; '$TINYLLM' chat '$m' $same; echo rc \$?; stty -a"
     check terminal_of_one_column eval 'out_has "rc 0" && cooked'
     printf 'a\003\003the end\r/undo\r/edit\r\004' | keys "'$TINYLLM' chat '$m' $same"
