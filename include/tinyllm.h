@@ -333,6 +333,13 @@ int32_t tl_sampler_pick(tl_sampler *s, const float *logits, tl_error *err);
 void tl_sampler_accept(tl_sampler *s, int32_t id);
 int64_t tl_sampler_seed(const tl_sampler *s);
 
+/* What the model itself thinks of a token: the natural logarithm of its probability, the log-softmax of logits [n_vocab]
+ * as they are, before any step of a sampler. */
+typedef struct tl_logprob { int32_t id; double logprob; } tl_logprob;
+/* Returns that of token id, and writes those of the n_top likeliest tokens to top, in falling order, the lower id first on
+ * ties. NaN where there is no such token or a logit is NaN or +inf; entries beyond the vocabulary have id -1. */
+double tl_logprobs(const float *logits, int n_vocab, int32_t id, tl_logprob *top, int n_top);
+
 /* ---- constrained output ------------------------------------------------------------------------------------------------------- */
 
 /* A text that follows a grammar: which tokens may come next, and how far the text has come. Made for one model, which
@@ -370,6 +377,10 @@ enum { TL_GOING = 0, TL_END_TOKEN, TL_END_STOP, TL_END_LENGTH, TL_END_CONTEXT, T
 /* "stop" (token or text), "length", "context", "cancelled"; "" for TL_GOING. */
 const char *tl_finish_name(int finish);
 
+/* Told every token that is picked, also one that ends the text, and the model's logits [n_vocab] for it, before grammar
+ * and sampler. */
+typedef void tl_pick_fn(void *user, int32_t id, const float *logits);
+
 typedef struct tl_generator_options {
     int max_tokens;          /* most tokens; < 0: as many as fit; default -1 */
     const char *const *stop; /* [n_stop] texts that end it; copied; they and what follows are not part of the text. Names of
@@ -380,6 +391,8 @@ typedef struct tl_generator_options {
     int show_special;        /* 1: names of special tokens are part of the text */
     tl_grammar *grammar;     /* NULL: none. Tokens that may not come next are not picked; the others keep their proportions.
                                 Where nothing can follow the text ends (TL_END_TOKEN). Used and moved on, not owned */
+    tl_pick_fn *picked;      /* NULL: nobody */
+    void *picked_user;
 } tl_generator_options;
 tl_generator_options tl_generator_options_default(void);
 

@@ -7,6 +7,7 @@
 #include <unistd.h>
 #include "cmd/cmd_cache.h"
 #include "cmd/cmd_constrain.h"
+#include "cmd/cmd_logprobs.h"
 #include "cmd/cmd_model.h"
 #include "cmd/cmd_sampling.h"
 #include "cmd/term.h"
@@ -16,9 +17,9 @@ typedef struct run_args {
     tl_sampling_args sampling;
     tl_constrain_args constrain;
     const char *prompt, *file, *system, *cache, *given;   /* given: the text as a word behind the model */
-    int64_t n, ctx;
+    int64_t n, ctx, logprobs;
     tl_opt_list stop;
-    int chat, special, no_bos, quiet, json;
+    int chat, special, no_bos, quiet, json, echo;
 } run_args;
 
 enum { DEFAULT_N = -2 };
@@ -43,6 +44,9 @@ static const tl_opt options[] = {
     {"--cache", "FILE", TL_OPT_STR, AT(cache), 0, 0, TL_CACHE_HELP},
     {"-q,--quiet", NULL, TL_OPT_FLAG, AT(quiet), 0, 0, "no status lines; warnings stay"},
     {"--json", NULL, TL_OPT_FLAG, AT(json), 0, 0, "one JSON object with the text and the figures, at the end"},
+    {"--logprobs", "N", TL_OPT_INT, AT(logprobs), 0, 100,
+     "with --json: each token's log-probability and those of the N likeliest, before sampling"},
+    {"--echo", NULL, TL_OPT_FLAG, AT(echo), 0, 0, "the text begins with the prompt; with --logprobs, its tokens are in them"},
     {0},
 };
 
@@ -58,6 +62,8 @@ typedef struct run {
     int n_prompt, n_cached, n_prefilled;   /* all of it; found in the cache; computed: the rest, less only after an interrupt */
     tl_term out;
     tl_buf text;             /* all of it with --json */
+    tl_cmd_logprobs logprobs;
+    int part_at, part_n;     /* rows of the prompt that are being computed */
     int news;                /* the prompt is not in the cache */
     double load, prefill;    /* seconds */
     double begun, shown;     /* times of the prompt's start and of the last progress line */
@@ -129,12 +135,34 @@ static int check_fit(const run *r, tl_error *err) {
 static int prefill_progress(void *user, double done) {
     run *r = user;
     double now = tl_now(), passed = now - r->begun;
+    done = (r->part_at + done * r->part_n) / (r->n_prompt - r->n_cached);
     if (!r->a.quiet && isatty(STDERR_FILENO) && passed > 2 && now - r->shown > 0.2 && done > 0) {
         tl_term_progress("prompt %.0f %%, %.4g tok/s, %.0f s left", done * 100, done * (r->n_prompt - r->n_cached) / passed,
                          passed / done - passed);
         r->shown = now;
     }
     return tl_cmd_interrupted();
+}
+
+/* Computes the prompt in parts whose logits fit into 32 MiB, and keeps the log-probabilities of its tokens. The last token
+ * is a part of its own: its logits are the first of their batch. */
+static int score(run *r, tl_error *err) {
+    enum { MAX_ROWS = 256 };
+    const int per_part = (8 << 20) / tl_model_get_info(r->m).n_vocab, most = per_part < 1 ? 1 : per_part > MAX_ROWS ? MAX_ROWS : per_part;
+    uint8_t want[MAX_ROWS];
+    memset(want, 1, sizeof want);
+    tl_cmd_logprobs_add(&r->logprobs, r->prompt[0], NULL);
+    int rc = TL_OK;
+    for (int at = 0, n; at < r->n_prompt && rc == TL_OK; at += n) {
+        const int left = r->n_prompt - 1 - at;
+        n = left < 1 ? 1 : left < most ? left : most;
+        r->part_at = at;
+        r->part_n = n;
+        rc = tl_session_eval(r->s, &(tl_batch){.n = n, .token = r->prompt + at, .want = want}, err);
+        for (int i = 0; i < n && rc == TL_OK && at + i + 1 < r->n_prompt; i++)
+            tl_cmd_logprobs_add(&r->logprobs, r->prompt[at + i + 1], tl_session_logits(r->s, i));
+    }
+    return rc;
 }
 
 static int prefill(run *r, tl_error *err) {
@@ -144,7 +172,8 @@ static int prefill(run *r, tl_error *err) {
     r->news = same < r->n_prompt;
     r->begun = tl_now();
     tl_session_set_progress(r->s, prefill_progress, r);
-    int rc = tl_session_prompt(r->s, 0, r->prompt, r->n_prompt, err);
+    r->part_n = r->n_prompt - r->n_cached;
+    int rc = r->logprobs.row && r->a.echo ? score(r, err) : tl_session_prompt(r->s, 0, r->prompt, r->n_prompt, err);
     tl_session_set_progress(r->s, NULL, NULL);
     tl_term_progress_end();
     r->prefill = tl_now() - r->begun;
@@ -165,8 +194,20 @@ static int show(void *user, const char *text, size_t n) {
     return tl_cmd_interrupted() || (n && !r->a.json && tl_cmd_flush() != 0);
 }
 
+/* Control tokens of the prompt are not shown, as in the text that follows. */
+static int echo(run *r, tl_error *err) {
+    const size_t n = tl_detokenize(r->m, r->prompt, r->n_prompt, 0, NULL, 0);
+    char *text = tl_alloc_n(n + 1, 1, "the prompt's text", err);
+    if (!text) return TL_E_MEMORY;
+    tl_detokenize(r->m, r->prompt, r->n_prompt, 0, text, n);
+    show(r, text, n);
+    tl_free(text);
+    return TL_OK;
+}
+
 static int compute(run *r, tl_error *err) {
     int rc = prefill(r, err);
+    if (rc == TL_OK && r->a.echo) rc = echo(r, err);
     if (rc == TL_OK) rc = tl_generate(r->s, 0, r->g, show, r, err);
     tl_term_end_line(&r->out);
     if (rc == TL_OK && r->news) tl_cmd_cache_save(r->a.cache, r->s);
@@ -217,6 +258,8 @@ static int print_json(run *r, tl_error *err) {
     tl_json j = {&b, 0, 0};
     tl_json_begin(&j, NULL, '{');
     tl_json_str(&j, "text", r->text.p ? r->text.p : "", r->text.n);
+    const int n_echoed = r->a.echo ? r->n_prompt : 0, n_kept = n_echoed + g.n_tokens;
+    int rc = r->logprobs.row && r->n_prefilled == r->n_prompt - r->n_cached ? tl_cmd_logprobs_json(&r->logprobs, n_echoed, n_kept, &j, err) : TL_OK;
     tl_json_i64(&j, "tokens", g.n_tokens);
     tl_json_i64(&j, "prompt_tokens", r->n_prompt);
     tl_json_i64(&j, "cached_tokens", r->n_cached);
@@ -234,7 +277,7 @@ static int print_json(run *r, tl_error *err) {
     tl_json_num(&j, "gb_s", gb_per_second(r, &g));
     tl_json_end(&j, '}');
     tl_buf_str(&b, "\n");
-    int rc = b.failed || r->text.failed ? tl_fail(err, TL_E_MEMORY, "out of memory for the JSON text") : TL_OK;
+    if (rc == TL_OK && (b.failed || r->text.failed)) rc = tl_fail(err, TL_E_MEMORY, "out of memory for the JSON text");
     if (rc == TL_OK) {
         fwrite(b.p, 1, b.n, stdout);
         rc = tl_cmd_flush();
@@ -248,6 +291,9 @@ static int print_json(run *r, tl_error *err) {
 static int check_args(const run_args *a, tl_error *err) {
     if (a->given && (a->prompt || a->file)) return tl_fail(err, TL_E_ARGUMENT, "run: the text is given twice: as a word and with -%c", a->prompt ? 'p' : 'f');
     if (a->prompt && a->file) return tl_fail(err, TL_E_ARGUMENT, "run: -p and -f cannot be given together");
+    if (a->logprobs >= 0 && !a->json) return tl_fail(err, TL_E_ARGUMENT, "run: --logprobs needs --json");
+    if (a->logprobs >= 0 && a->echo && a->cache)
+        return tl_fail(err, TL_E_ARGUMENT, "run: --echo with --logprobs computes the whole prompt: leave out --cache");
     if (a->system && !a->chat) return tl_fail(err, TL_E_ARGUMENT, "run: --system needs --chat");
     for (int i = 0; i < a->stop.n; i++)
         if (!a->stop.v[i][0]) return tl_fail(err, TL_E_ARGUMENT, "run: --stop: the text is empty");
@@ -274,12 +320,17 @@ static int open_all(run *r, const char *path, tl_error *err) {
     if (r->s && rc == TL_OK) r->smp = tl_cmd_sampler(&r->a.sampling, r->m, err);
     if (r->smp && r->gbnf.p) r->grammar = tl_grammar_new(r->m, r->gbnf.p, r->gbnf.n, err);
     tl_generator_options o = {.max_tokens = (int)max_tokens(&r->a), .stop = r->a.stop.v, .n_stop = r->a.stop.n, .grammar = r->grammar};
+    if (r->smp && r->a.logprobs >= 0) {
+        if (tl_cmd_logprobs_init(&r->logprobs, r->m, (int)r->a.logprobs, err) != TL_OK) return err->code;
+        o.picked = tl_cmd_logprobs_add;
+        o.picked_user = &r->logprobs;
+    }
     if (r->smp && (r->grammar || !r->gbnf.p)) r->g = tl_generator_new(r->m, r->smp, &o, err);
     return r->g ? TL_OK : err->code;
 }
 
 static int run_main(const tl_cmd *self, int argc, char **argv) {
-    run r = {.a = {.n = DEFAULT_N, .sampling = tl_cmd_sampling_default()}, .out = tl_term_open(stdout)};
+    run r = {.a = {.n = DEFAULT_N, .logprobs = -1, .sampling = tl_cmd_sampling_default()}, .out = tl_term_open(stdout)};
     tl_error err = {0};
     const char *words[2];
     int code = tl_cmd_parse(self, &r.a, argc, argv, words, 1, 2);
@@ -296,6 +347,7 @@ static int run_main(const tl_cmd *self, int argc, char **argv) {
     /* Where writing failed, main says so. */
     code = rc == TL_OK ? 0 : err.code ? tl_cmd_fail(&err) : 1;
     tl_buf_free(&r.text);
+    tl_cmd_logprobs_free(&r.logprobs);
     tl_buf_free(&r.gbnf);
     tl_free(r.prompt);
     tl_generator_free(r.g);
@@ -319,7 +371,11 @@ const tl_cmd tl_cmd_run = {
     "before a --stop text (\"finish\": \"stop\"), after -n tokens (\"length\"), when the context is full (\"context\"),\n"
     "or with Ctrl-C (\"cancelled\"), which still prints the figures and exits with 0; a second one kills. A prompt\n"
     "longer than the context is refused. GB/s counts the weights read. --cache takes the place of FILE when the prompt is\n"
-    "not in it; a file of another model or of other settings is named and replaced.\n",
+    "not in it; a file of another model or of other settings is named and replaced.\n"
+    "\n"
+    "--logprobs adds \"logprobs\": {\"tokens\", \"token_ids\", \"token_logprobs\", \"top_logprobs\", \"text_offset\"}, arrays with\n"
+    "an element for each token: natural logarithms of the model's own probabilities (log-softmax of its logits), before\n"
+    "bias, grammar and sampler. text_offset counts characters of \"text\". The first token with --echo has null.\n",
     options,
     run_main,
 };

@@ -136,9 +136,11 @@ int tl_generator_step(tl_generator *g, const float *logits, tl_step *step, tl_er
     if (!g || !step) return tl_null(err, g ? "step" : "generator");
     g->text.n = 0;
     if (g->stats.finish) return give(g, -1, step, err);
+    const float *raw = logits;
     int goes_on = g->o.grammar ? tl_grammar_apply(g->o.grammar, &logits, g->stop_tokens, g->o.n_stop_tokens, err) : 1;
     int32_t id = goes_on > 0 ? tl_sampler_pick(g->sampler, logits, err) : goes_on;
     if (id < 0) return id;
+    if (goes_on && g->o.picked) g->o.picked(g->o.picked_user, id, raw);
     if (!goes_on || ends(g, id)) g->stats.finish = TL_END_TOKEN;
     else {
         int rc = push_token(g, id, err);

@@ -139,6 +139,44 @@ check dry_breaks_the_circle eval 'exits 0 && ! same "$tmp/out" "$tmp/plain"'
 repeats --dry-multiplier 5 --dry-penalty-last-n 0
 check dry_without_window same "$tmp/out" "$tmp/plain"
 
+# ---- log-probabilities
+run run "$m" -p "the end" --logprobs 2
+check logprobs_without_json refused 2 "--logprobs needs --json"
+run run "$m" -p "the end" --json --echo --logprobs 2 --cache "$tmp/kept"
+check echo_and_cache refused 2 "leave out --cache"
+run run "$m" -p "the end" -n 6 --temp 0 --ignore-eos --json
+check no_logprobs_unasked eval '! out_has logprobs'
+answer=$(json text)
+run run "$m" -p "the end" -n 6 --temp 0 --ignore-eos --json --echo
+check echo_in_json eval '! out_has logprobs && [ "$(json text)" = "the end$answer" ]'
+run run "$m" -p "the end" -n 6 --temp 0 --ignore-eos -q --echo
+check echo_in_text eval '[ "$(head -c 7 "$tmp/out")" = "the end" ]'
+part() { sed "s/.*\"$1\": \[\([^]]*\)\].*/\1/" "$tmp/out" | tr -d ,; }   # an array of numbers or texts
+run run "$m" -p "the end of the world" -n 5 --temp 1 --seed 3 --ignore-eos --json --echo --logprobs 3
+check logprobs_lengths eval '[ "$(part token_ids | wc -w)" = $(($(json prompt_tokens) + 5)) ] && [ "$(part token_logprobs | wc -w)" = "$(part text_offset | wc -w)" ] &&
+    [ "$(part token_ids | wc -w)" = "$(part token_logprobs | wc -w)" ]'
+ids=$(part token_ids) got=$(part token_logprobs)
+check first_has_none eval 'case $got in "null "*) ;; *) false ;; esac && out_has "\"top_logprobs\": [null, {"'
+run logits "$m" --ids "$ids" --out "$tmp/l" -q
+od -An -v -t f4 -w1600 "$tmp/l" >"$tmp/rows"
+# The definition, from the rows of logits; what is printed has ten digits.
+by_definition() {
+    { echo "$ids"; echo "$got"; cat "$tmp/rows"; } | awk 'NR == 1 { n = split($0, id, " ") } NR == 2 { split($0, lp, " ") }
+        NR > 2 && NR - 1 <= n { top = -1e30; sum = 0
+            for (i = 1; i <= NF; i++) if ($i > top) top = $i
+            for (i = 1; i <= NF; i++) sum += exp($i - top)
+            d = $(id[NR - 1] + 1) - top - log(sum) - lp[NR - 1]; if (d * d > 1e-9) bad = 1; rows++ }
+        END { exit !(rows == n - 1 && !bad) }'
+}
+check logprobs_by_definition by_definition
+# The model's own, whatever the sampler does; without --echo the answer's alone, and the same numbers.
+run run "$m" -p "the end of the world" -n 5 --temp 0.3 --top-k 1 --logit-bias "$(echo "$ids" | awk '{ print $(NF - 4) }')=100" --ignore-eos --json --logprobs 1
+check logprobs_before_sampling eval '[ "$(part token_logprobs | cut -d " " -f 1)" = "$(echo "$got" | awk "{ print \$(NF - 4) }")" ]'
+run run "$g" -p "the end" -n 0 --json --echo --logprobs 1
+check logprobs_of_the_prompt_alone eval 'exits 0 && [ "$(part token_ids | wc -w)" = "$(json prompt_tokens)" ] && [ "$(json text)" = "the end" ]'
+run run "$m" -p "the end" -n 0 --json --logprobs 1
+check logprobs_of_nothing out_has '"logprobs": {"tokens": [], "token_ids": [], "token_logprobs": [], "top_logprobs": [], "text_offset": []}'
+
 run run "$m" -p "the end" -n 3 --ignore-eos
 check length_is_told err_has "# stopped: after 3 tokens (-n N for more)"
 # A special token by its name, which is not in the text.
