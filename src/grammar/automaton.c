@@ -110,7 +110,7 @@ static int intern(tl_automaton *a, tl_item *v, size_t n) {
         size_t n_items = a->items_cap;
         if (!grow(a, (void **)&a->item, n_items, &a->items_cap, sizeof *a->item)) return TL_DEAD;
     }
-    memcpy(a->item + a->n_items, v, kept * sizeof *v);
+    if (kept) memcpy(a->item + a->n_items, v, kept * sizeof *v);
     a->set[a->n_sets] = (tl_set){(uint32_t)a->n_items, (uint32_t)kept, h, -1, -1, a->n_sets};
     a->n_items += kept;
     a->slot[i] = ++a->n_sets;
