@@ -365,6 +365,32 @@ int tl_grammar_accept(tl_grammar *g, int32_t id, tl_error *err);
 /* 0: the text has to go on; 1: it may end here; 2: it can do nothing else. */
 int tl_grammar_ends(const tl_grammar *g);
 
+/* ---- drafts ---------------------------------------------------------------------------------------------------------------- */
+
+/* Speculation: guesses at the tokens to come, computed in one pass with the token that is known. A row's bits do not
+ * depend on the rows beside it, so picking goes on row by row with the same sampler and the same random numbers as without:
+ * text and session are the same, only sooner where guesses are right. How many tokens are drafted, or none, follows from
+ * the time that passes take and from how often drafts are right; what wrong drafts cost in all is kept below about one
+ * part in a hundred. A draft belongs to one caller at a time and may serve one text after the other. */
+typedef struct tl_draft tl_draft;
+
+#define TL_DRAFT_MAX 16
+
+typedef struct tl_draft_options {
+    const char *source;      /* "lookup" (NULL): what followed the last 2 to 4 tokens when they stood in the text before.
+                                "model": the likeliest tokens of a smaller model, which reads the prompt, too */
+    const tl_model *model;   /* of source "model": the same vocabulary (else TL_E_UNSUPPORTED); must outlive the draft */
+    tl_session_options session;   /* of source "model": its session; its context should be that of the text's session */
+    int max;                 /* most tokens at once, up to TL_DRAFT_MAX; 0: that. The session keeps the logits of max + 1 rows */
+} tl_draft_options;
+tl_draft_options tl_draft_options_default(void);
+/* "lookup", ...; NULL: there is no such source. Sources are numbered from 0 without a gap. */
+const char *tl_draft_source_name(int i);
+
+/* m: the model whose tokens are guessed, which must outlive the draft. options may be NULL. */
+tl_draft *tl_draft_new(const tl_model *m, const tl_draft_options *options, tl_error *err);
+void tl_draft_free(tl_draft *d);
+
 /* ---- generation --------------------------------------------------------------------------------------------------------------- */
 
 /* A text that grows token by token: picks tokens, turns them into whole UTF-8 characters, and ends at an end token, at a
@@ -393,6 +419,8 @@ typedef struct tl_generator_options {
                                 Where nothing can follow the text ends (TL_END_TOKEN). Used and moved on, not owned */
     tl_pick_fn *picked;      /* NULL: nobody */
     void *picked_user;
+    tl_draft *draft;         /* of the same model, used and not owned: tl_generate computes guesses at the next tokens with
+                                the token that is known, and keeps what is right. The text is the same; NULL: none */
 } tl_generator_options;
 tl_generator_options tl_generator_options_default(void);
 
@@ -418,13 +446,16 @@ typedef struct tl_generator_stats {
     int finish;
     double first_seconds;    /* tl_generate: from its start until the first token's text; 0: there was none */
     double seconds;          /* tl_generate: in all */
+    int n_passes;            /* of tl_generate through the model: as many as n_computed without drafts */
+    int n_drafted, n_accepted;   /* drafted tokens that were computed, and those of them that became part of the text */
 } tl_generator_stats;
 tl_generator_stats tl_generator_get_stats(const tl_generator *g);
 
 /* Called at every step with the text it brought (n may be 0); the last call has what was held back. Nonzero cancels. */
 typedef int tl_text_fn(void *user, const char *text, size_t n);
 /* The whole loop: continues sequence seq of s, whose logits are the last batch's first, until the text ends. Returns
- * TL_OK; why it ended is in the statistics (a full context and tl_session_cancel are no errors here). */
+ * TL_OK; why it ended is in the statistics (a full context and tl_session_cancel are no errors here). With a draft the
+ * session holds more than the text while fn is called, and afterwards what it would hold without. */
 int tl_generate(tl_session *s, int seq, tl_generator *g, tl_text_fn *fn, void *user, tl_error *err);
 
 #ifdef __GNUC__

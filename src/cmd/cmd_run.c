@@ -10,12 +10,14 @@
 #include "cmd/cmd_logprobs.h"
 #include "cmd/cmd_model.h"
 #include "cmd/cmd_sampling.h"
+#include "cmd/cmd_speculate.h"
 #include "cmd/term.h"
 
 typedef struct run_args {
     tl_model_args model;
     tl_sampling_args sampling;
     tl_constrain_args constrain;
+    tl_speculate_args speculate;
     const char *prompt, *file, *system, *cache, *given;   /* given: the text as a word behind the model */
     int64_t n, ctx, logprobs;
     tl_opt_list stop;
@@ -38,6 +40,7 @@ static const tl_opt options[] = {
     TL_MODEL_OPTS(run_args, model),
     TL_SAMPLING_OPTS(run_args, sampling),
     TL_CONSTRAIN_OPTS(run_args, constrain),
+    TL_SPECULATE_OPTS(run_args, speculate),
     {"--stop", "TEXT", TL_OPT_LIST, AT(stop), 0, 0, "end before this text (it is not printed); may be repeated"},
     {"--special", NULL, TL_OPT_FLAG, AT(special), 0, 0, "names of special tokens in the prompt mean those tokens"},
     {"--no-bos", NULL, TL_OPT_FLAG, AT(no_bos), 0, 0, "do not put the begin-of-text token first"},
@@ -58,6 +61,7 @@ typedef struct run {
     tl_buf gbnf;             /* what the text must follow; empty: anything */
     tl_grammar *grammar;
     tl_generator *g;
+    tl_speculation spec;
     int32_t *prompt;         /* [n_prompt] */
     int n_prompt, n_cached, n_prefilled;   /* all of it; found in the cache; computed: the rest, less only after an interrupt */
     tl_term out;
@@ -219,7 +223,7 @@ static int compute(run *r, tl_error *err) {
 static double rate(double n, double seconds) { return seconds > 0 ? n / seconds : 0; }
 
 static double gb_per_second(const run *r, const tl_generator_stats *g) {
-    return rate((double)tl_model_get_info(r->m).bytes_per_token * g->n_computed * 1e-9, g->seconds);
+    return rate((double)tl_model_get_info(r->m).bytes_per_token * g->n_passes * 1e-9, g->seconds);
 }
 
 static void print_model(const run *r) {
@@ -242,13 +246,14 @@ static void print_figures(const run *r) {
     tl_generator_stats g = tl_generator_get_stats(r->g);
     print_finish(r, &g);
     if (g.finish == TL_END_CANCELLED && !g.n_tokens) return;   /* nothing was measured */
-    char speed[80] = "";   /* the prompt's logits give the first token: one alone has none */
+    char speed[80] = "", drafted[80] = "";   /* the prompt's logits give the first token: one alone has no speed */
     if (g.n_computed)
         snprintf(speed, sizeof speed, ", %.4g tok/s, %.3g GB/s read", rate(g.n_computed, g.seconds), gb_per_second(r, &g));
     char cached[40] = "";
     if (r->n_cached) snprintf(cached, sizeof cached, " and %d cached", r->n_cached);
-    tl_status("load %.0f ms | prefill %d tok%s, %.4g tok/s | decode %d tok%s | seed %lld", r->load * 1e3, r->n_prefilled, cached,
-              rate(r->n_prefilled, r->prefill), g.n_tokens, speed, (long long)tl_sampler_seed(r->smp));
+    if (r->spec.draft) snprintf(drafted, sizeof drafted, " | %d passes, %d of %d drafted tokens right", g.n_passes, g.n_accepted, g.n_drafted);
+    tl_status("load %.0f ms | prefill %d tok%s, %.4g tok/s | decode %d tok%s%s | seed %lld", r->load * 1e3, r->n_prefilled, cached,
+              rate(r->n_prefilled, r->prefill), g.n_tokens, speed, drafted, (long long)tl_sampler_seed(r->smp));
 }
 
 static int print_json(run *r, tl_error *err) {
@@ -275,6 +280,9 @@ static int print_json(run *r, tl_error *err) {
     tl_json_num(&j, "prefill_tok_s", rate(r->n_prefilled, r->prefill));
     tl_json_num(&j, "decode_tok_s", rate(g.n_computed, g.seconds));
     tl_json_num(&j, "gb_s", gb_per_second(r, &g));
+    tl_json_i64(&j, "passes", g.n_passes);
+    tl_json_i64(&j, "drafted", g.n_drafted);
+    tl_json_i64(&j, "accepted", g.n_accepted);
     tl_json_end(&j, '}');
     tl_buf_str(&b, "\n");
     if (rc == TL_OK && (b.failed || r->text.failed)) rc = tl_fail(err, TL_E_MEMORY, "out of memory for the JSON text");
@@ -298,7 +306,8 @@ static int check_args(const run_args *a, tl_error *err) {
     for (int i = 0; i < a->stop.n; i++)
         if (!a->stop.v[i][0]) return tl_fail(err, TL_E_ARGUMENT, "run: --stop: the text is empty");
     int kv = tl_cmd_kv(&a->model, err);
-    return kv < 0 ? kv : tl_cmd_sampling_check(&a->sampling, err);
+    if (kv < 0 || tl_cmd_speculate_check(&a->speculate, err) != TL_OK) return err->code;
+    return tl_cmd_sampling_check(&a->sampling, err);
 }
 
 static int open_all(run *r, const char *path, tl_error *err) {
@@ -318,14 +327,16 @@ static int open_all(run *r, const char *path, tl_error *err) {
     r->s = tl_cmd_session(&r->a.model, r->m, (int)r->a.ctx, 0, err);
     if (r->s) rc = check_fit(r, err);
     if (r->s && rc == TL_OK) r->smp = tl_cmd_sampler(&r->a.sampling, r->m, err);
-    if (r->smp && r->gbnf.p) r->grammar = tl_grammar_new(r->m, r->gbnf.p, r->gbnf.n, err);
-    tl_generator_options o = {.max_tokens = (int)max_tokens(&r->a), .stop = r->a.stop.v, .n_stop = r->a.stop.n, .grammar = r->grammar};
-    if (r->smp && r->a.logprobs >= 0) {
+    if (!r->smp || (r->gbnf.p && !(r->grammar = tl_grammar_new(r->m, r->gbnf.p, r->gbnf.n, err)))) return err->code;
+    if (tl_cmd_speculate_open(&r->spec, &r->a.speculate, &r->a.model, r->m, r->s, err) != TL_OK) return err->code;
+    tl_generator_options o = {.max_tokens = (int)max_tokens(&r->a), .stop = r->a.stop.v, .n_stop = r->a.stop.n,
+                              .grammar = r->grammar, .draft = r->spec.draft};
+    if (r->a.logprobs >= 0) {
         if (tl_cmd_logprobs_init(&r->logprobs, r->m, (int)r->a.logprobs, err) != TL_OK) return err->code;
         o.picked = tl_cmd_logprobs_add;
         o.picked_user = &r->logprobs;
     }
-    if (r->smp && (r->grammar || !r->gbnf.p)) r->g = tl_generator_new(r->m, r->smp, &o, err);
+    r->g = tl_generator_new(r->m, r->smp, &o, err);
     return r->g ? TL_OK : err->code;
 }
 
@@ -352,6 +363,7 @@ static int run_main(const tl_cmd *self, int argc, char **argv) {
     tl_free(r.prompt);
     tl_generator_free(r.g);
     tl_grammar_free(r.grammar);
+    tl_cmd_speculate_close(&r.spec);
     tl_sampler_free(r.smp);
     tl_session_free(r.s);
     tl_model_free(r.m);
@@ -375,7 +387,10 @@ const tl_cmd tl_cmd_run = {
     "\n"
     "--logprobs adds \"logprobs\": {\"tokens\", \"token_ids\", \"token_logprobs\", \"top_logprobs\", \"text_offset\"}, arrays with\n"
     "an element for each token: natural logarithms of the model's own probabilities (log-softmax of its logits), before\n"
-    "bias, grammar and sampler. text_offset counts characters of \"text\". The first token with --echo has null.\n",
+    "bias, grammar and sampler. text_offset counts characters of \"text\". The first token with --echo has null.\n"
+    "\n"
+    "With --speculate or --draft the text is the same: each token is picked as without. How many tokens are guessed, or\n"
+    "none, follows from what it gains; prompts that the answer quotes gain most.\n",
     options,
     run_main,
 };

@@ -60,8 +60,7 @@ static void head(struct tl_session *s, tl_worker *t, float *logits) {
 
 typedef struct run { struct tl_session *s; float *logits; } run;
 
-/* done: part of the slice. */
-static int asked_to_stop(struct tl_session *s, double done) {
+int tl_session_asked(struct tl_session *s, double done) {
     if (atomic_load_explicit(&s->cancelled, memory_order_relaxed)) return 1;
     return s->progress ? s->progress(s->progress_user, (s->at + s->run.n * done) / s->total) : 0;
 }
@@ -77,7 +76,7 @@ static void forward_thread(void *arg, int thread, int n_threads) {
     tl_pool_barrier(t->pool);
     tl_mark(&s->run, t, TL_OP_EMBED);
     for (int i = 0, next; i < m->n_blocks; i = next) {
-        if (thread == 0) s->cancel = asked_to_stop(s, (double)i / m->n_blocks);
+        if (thread == 0) s->cancel = tl_session_asked(s, (double)i / m->n_blocks);
         const tl_block *b = &m->blocks[i];
         /* All that read the same have read before anything is added to it. */
         for (next = i; next == i || (next < m->n_blocks && m->blocks[next].with_previous); next++)

@@ -4,7 +4,7 @@
 #include <string.h>
 #include "base/stops.h"
 #include "engine/constrain.h"
-#include "engine/session.h"
+#include "engine/speculate.h"
 
 struct tl_generator {
     const struct tl_model *m;
@@ -51,6 +51,10 @@ tl_generator *tl_generator_new(const tl_model *m, tl_sampler *sampler, const tl_
         return NULL;
     }
     tl_generator_options o = options ? *options : tl_generator_options_default();
+    if (o.draft && o.draft->m != m) {
+        tl_fail(err, TL_E_ARGUMENT, "generator: the draft is for another model");
+        return NULL;
+    }
     tl_generator *g = tl_alloc_n(1, sizeof *g, "a generator", err);
     if (!g) return NULL;
     g->m = m;
@@ -162,31 +166,118 @@ int tl_generator_end(tl_generator *g, int finish, tl_step *step, tl_error *err) 
 
 /* ---- the loop ---- */
 
-/* Computes a token; no room left (in the context or the session) and a cancelled session end the text. */
-static int compute(tl_session *s, int32_t seq, tl_generator *g, int32_t id, int *finish, tl_error *err) {
+/* A sequence that is being continued. The session may hold drafted tokens behind those of the text. */
+typedef struct loop {
+    tl_session *s;
+    tl_generator *g;
+    int pos;                             /* tokens of the text that the session holds */
+    int finish;                          /* from outside: TL_END_CONTEXT, TL_END_CANCELLED */
+    int32_t token[1 + TL_DRAFT_MAX];     /* of a pass: a picked one, then drafted ones */
+    int32_t seq[1 + TL_DRAFT_MAX];       /* all the same */
+    uint8_t want[1 + TL_DRAFT_MAX];      /* logits of every row */
+    int n;                               /* rows of the last pass */
+    int row;                             /* of them, whose logits give the next token */
+    double drafting, computing;          /* seconds of the last pass and its draft */
+} loop;
+
+static void computed(loop *l) {
+    l->pos++;
+    l->g->stats.n_computed++;
+}
+
+/* The drafted token behind the row was right: it is computed already. Who asks to stop is heard as in a pass. */
+static void go_on(loop *l) {
+    if (tl_session_asked(l->s, 1)) {
+        atomic_store(&l->s->cancelled, 0);
+        l->s->n_logits = 0;
+        l->finish = TL_END_CANCELLED;
+        return;
+    }
+    tl_draft_add(l->g->o.draft, l->token[++l->row]);
+    l->g->stats.n_accepted++;
+    computed(l);
+}
+
+/* Drafted tokens that could be of use: a slice holds them, and the text may become so long. */
+static int useful(const loop *l) {
+    const tl_generator *g = l->g;
+    int most = l->s->run.n_batch - 1, left = g->o.max_tokens - g->stats.n_tokens - 1;
+    return g->o.max_tokens >= 0 && left < most ? left : most;
+}
+
+static int pass(loop *l, int n, tl_error *err) {
+    double start = tl_now();
+    int rc = tl_session_eval(l->s, &(tl_batch){.n = n, .token = l->token, .seq = l->seq, .want = l->want}, err);
+    if (rc != TL_OK) return rc;
+    l->computing = tl_now() - start;
+    l->n = n;
+    l->row = 0;
+    l->g->stats.n_passes++;
+    l->g->stats.n_drafted += n - 1;
+    computed(l);
+    return rc;
+}
+
+/* Forgets what was drafted and is not part of the text. */
+static void settle(loop *l) {
+    if (l->n > 1) tl_session_truncate(l->s, l->seq[0], l->pos);
+}
+
+/* Computes a token, and a draft behind it; no room left (in the context or the session) and a cancelled session end the
+ * text. */
+static int compute(loop *l, int32_t id, tl_error *err) {
+    tl_draft *d = l->g->o.draft;
     tl_error e = {0};
-    int rc = tl_session_eval(s, &(tl_batch){.n = 1, .token = &id, .seq = &seq}, &e);
-    if (rc == TL_OK) g->stats.n_computed++;
-    else if (rc == TL_E_CONTEXT) *finish = TL_END_CONTEXT;
-    else if (rc == TL_E_CANCELLED) *finish = TL_END_CANCELLED;
-    else if (err) *err = e;
-    return *finish ? TL_OK : rc;
+    int n = 0;
+    settle(l);
+    if (d) {
+        if (l->n) tl_pace_note(&d->pace, l->n - 1, l->row, l->drafting, l->computing);
+        double start = tl_now();
+        n = tl_draft_propose(d, id, l->token + 1, useful(l));
+        l->drafting = tl_now() - start;
+    }
+    l->token[0] = id;
+    int rc = pass(l, 1 + n, &e);
+    if (rc == TL_E_CONTEXT && n) {   /* there may be room for one token more and none for the draft */
+        e = (tl_error){0};
+        rc = pass(l, 1, &e);
+    }
+    if (rc == TL_E_CONTEXT) l->finish = TL_END_CONTEXT;
+    else if (rc == TL_E_CANCELLED) l->finish = TL_END_CANCELLED;
+    else if (rc != TL_OK && err) *err = e;
+    return l->finish ? TL_OK : rc;
+}
+
+static int advance(loop *l, int32_t id, tl_error *err) {
+    if (l->row + 1 >= l->n || l->token[l->row + 1] != id) return compute(l, id, err);
+    go_on(l);
+    return TL_OK;
+}
+
+static int run_loop(loop *l, tl_text_fn *fn, void *user, tl_error *err) {
+    tl_generator *g = l->g;
+    double start = tl_now();
+    tl_step step = {0};
+    int rc = g->o.draft ? tl_draft_begin(g->o.draft, l->s, l->seq[0], err) : TL_OK;
+    while (rc == TL_OK && !step.finish) {
+        rc = l->finish ? tl_generator_end(g, l->finish, &step, err) : tl_generator_step(g, tl_session_logits(l->s, l->row), &step, err);
+        if (rc == TL_E_NAN) tl_error_context(err, "position %d", l->pos - 1);
+        if (rc != TL_OK) break;
+        if (!g->stats.first_seconds && g->stats.n_tokens) g->stats.first_seconds = tl_now() - start;
+        if (fn && fn(user, step.text, step.n)) l->finish = TL_END_CANCELLED;
+        else if (!step.finish && !l->finish) rc = advance(l, step.id, err);
+    }
+    g->stats.seconds = tl_now() - start;
+    return rc;
 }
 
 int tl_generate(tl_session *s, int seq, tl_generator *g, tl_text_fn *fn, void *user, tl_error *err) {
     if (!s || !g) return tl_null(err, s ? "generator" : "session");
     if (seq < 0 || seq >= s->kv.n_seq) return tl_fail(err, TL_E_ARGUMENT, "generate: there is no sequence %d", seq);
-    double start = tl_now();
-    tl_step step = {0};
-    int rc = TL_OK, finish = TL_GOING;
-    while (rc == TL_OK && !step.finish) {
-        rc = finish ? tl_generator_end(g, finish, &step, err) : tl_generator_step(g, tl_session_logits(s, 0), &step, err);
-        if (rc == TL_E_NAN) tl_error_context(err, "position %d", tl_session_pos(s, seq) - 1);
-        if (rc != TL_OK) break;
-        if (!g->stats.first_seconds && g->stats.n_tokens) g->stats.first_seconds = tl_now() - start;
-        if (fn && fn(user, step.text, step.n)) finish = TL_END_CANCELLED;
-        else if (!step.finish && !finish) rc = compute(s, seq, g, step.id, &finish, err);
-    }
-    g->stats.seconds = tl_now() - start;
+    loop l = {.s = s, .g = g, .pos = tl_session_pos(s, seq)};
+    for (int i = 0; i <= TL_DRAFT_MAX; i++) l.seq[i] = seq, l.want[i] = 1;
+    int rc = run_loop(&l, fn, user, err);
+    settle(&l);
+    if (l.n > 1) tl_session_keep_logits(s, l.row);
     return rc;
 }

@@ -221,17 +221,27 @@ static int run_slice(struct tl_session *s, const tl_batch *b, int at, int n, tl_
     return TL_OK;
 }
 
+int tl_session_reserve_logits(struct tl_session *s, int n, tl_error *err) {
+    if (n <= s->logits_cap) return TL_OK;
+    float *p = tl_realloc_n(s->logits, (size_t)n, (size_t)s->m->hp.n_vocab * sizeof *p, "logits", err);
+    if (!p) return TL_E_MEMORY;
+    s->logits = p;
+    s->logits_cap = n;
+    return TL_OK;
+}
+
+void tl_session_keep_logits(struct tl_session *s, int row) {
+    size_t v = (size_t)s->m->hp.n_vocab;
+    if (row > 0 && row < s->n_logits) memcpy(s->logits, s->logits + (size_t)row * v, v * sizeof *s->logits);
+    if (s->n_logits > 1) s->n_logits = 1;
+}
+
 int tl_session_eval(tl_session *s, const tl_batch *b, tl_error *err) {
     if (!s) return tl_null(err, "session");
     int n_want = 0, rc = check_batch(s, b, &n_want, err);
+    if (!rc) rc = tl_session_reserve_logits(s, n_want, err);
+    if (!rc) rc = reserve(s, err);
     if (rc) return rc;
-    if (n_want > s->logits_cap) {
-        float *p = tl_realloc_n(s->logits, (size_t)n_want, (size_t)s->m->hp.n_vocab * sizeof *p, "logits", err);
-        if (!p) return TL_E_MEMORY;
-        s->logits = p;
-        s->logits_cap = n_want;
-    }
-    if ((rc = reserve(s, err))) return rc;
     s->n_logits = 0;
     for (int at = 0; at < b->n && !rc; at += s->run.n_batch)
         rc = run_slice(s, b, at, b->n - at < s->run.n_batch ? b->n - at : s->run.n_batch, err);

@@ -37,5 +37,11 @@ uint64_t tl_model_identity(const struct tl_model *m);
  * logits [n_want][n_vocab]. Returns TL_OK, TL_E_CANCELLED, or TL_E_IO if
  * the embeddings could not be read from the file. */
 int tl_forward(struct tl_session *s, float *logits);
+/* Whether somebody wants the session to stop; done: part of the slice that is computed. */
+int tl_session_asked(struct tl_session *s, double done);
+/* Room for the logits of n rows, so that an eval that wants them allocates nothing. */
+int tl_session_reserve_logits(struct tl_session *s, int n, tl_error *err);
+/* Makes row the only one whose logits there are. */
+void tl_session_keep_logits(struct tl_session *s, int row);
 
 #endif

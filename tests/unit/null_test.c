@@ -70,6 +70,9 @@ static void no_session(void) {
     REFUSES(tl_generate(NULL, 0, NULL, NULL, NULL, &err));
     CHECK(tl_generator_get_stats(NULL).n_tokens == 0 && tl_generator_options_default().max_tokens == -1 && tl_finish_name(TL_GOING));
     tl_generator_free(NULL);
+    MAKES_NOTHING(tl_draft_new(NULL, NULL, &err));
+    CHECK(!tl_draft_options_default().source && tl_draft_source_name(0));
+    tl_draft_free(NULL);
 }
 
 static void no_texts_or_ids(void) {
