@@ -25,6 +25,8 @@ static const tl_opt options[] = {
     {"--cache", "FILE", TL_OPT_STR, AT(cache), 0, 0, TL_CACHE_HELP},
     {"--stop", "TEXT", TL_OPT_LIST, AT(stop), 0, 0, "end answers before this text (it is not printed); may be repeated"},
     {"--no-commands", NULL, TL_OPT_FLAG, AT(no_commands), 0, 0, "lines that begin with / are questions too"},
+    {"--history", NULL, TL_OPT_FLAG, AT(history), 0, 0,
+     "keep edited lines for the next time, in $XDG_STATE_HOME/tinyllm/history (~/.local/state)"},
     {"-q,--quiet", NULL, TL_OPT_FLAG, AT(quiet), 0, 0, "no status lines; warnings and replies to commands stay"},
     {"--json", NULL, TL_OPT_FLAG, AT(json), 0, 0, "one JSON object a line for each answer"},
     {0},
@@ -174,6 +176,14 @@ static int open_all(chat *c, const char *path, tl_error *err) {
     return c->s ? TL_OK : err->code;
 }
 
+/* Loads or saves the lines that were edited, if that is wished. The conversation does not depend on it. */
+static void keep_history(chat *c, int save) {
+    tl_error err = {0};
+    if (!c->a.history || c->lines.terminal < 0) return;
+    if ((save ? tl_line_save_history(&c->lines, &err) : tl_line_load_history(&c->lines, &err)) != TL_OK)
+        tl_status("warning: %s", err.text);
+}
+
 static void greet(const chat *c) {
     tl_model_info i = tl_model_get_info(c->m);
     tl_status("model %s (%s) | context %d", i.name[0] ? i.name : "?", i.arch, tl_session_ctx(c->s));
@@ -205,7 +215,9 @@ static int chat_main(const tl_cmd *self, int argc, char **argv) {
         c.lines = tl_line_open();
         c.colour = c.out.is_terminal && !(no_color && *no_color) && c.lines.terminal >= 0;
         if (!c.a.quiet) greet(&c);
+        keep_history(&c, 0);
         rc = loop(&c, &err);
+        keep_history(&c, 1);
         tl_line_close(&c.lines);   /* before the last messages */
         if (rc == TL_OK && c.n_answers) tl_cmd_cache_save(c.a.cache, c.s);
     }

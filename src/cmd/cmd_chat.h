@@ -66,7 +66,7 @@ typedef struct chat_args {
     const char *system, *tools, *template_file, *think, *overflow, *cache;
     int64_t n, ctx;
     tl_opt_list stop;
-    int quiet, json, no_commands;
+    int quiet, json, no_commands, history;
 } chat_args;
 
 typedef struct chat {

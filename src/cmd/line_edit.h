@@ -58,5 +58,9 @@ void tl_line_restore(void);
  * are edited. Returns 1, 0 at the end of input, or a negative TL_E_* code. */
 int tl_line_read(tl_line_reader *r, const char *prompt, const char *text, tl_buf *line, tl_error *err);
 void tl_line_close(tl_line_reader *r);
+/* The history's file, $XDG_STATE_HOME/tinyllm/history or ~/.local/state/tinyllm/history: adds what is in it, writes the
+ * last 1000 lines. A file that is not there yet is no error. */
+int tl_line_load_history(tl_line_reader *r, tl_error *err);
+int tl_line_save_history(const tl_line_reader *r, tl_error *err);
 
 #endif

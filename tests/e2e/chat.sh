@@ -206,6 +206,12 @@ if command -v script >/dev/null 2>&1 && [ -z "${RUNNER:-}" ]; then
     check model_alone_talks eval 'exits 0 && out_has "/help lists commands"'
     printf '' | keys "'$TINYLLM' '$tmp/none.gguf'"
     check model_alone_without_template out_has "tinyllm run MODEL"
+    printf 'the end\033\rb"\r/quit\r' | XDG_STATE_HOME=$tmp/state keys "'$TINYLLM' chat '$m' $same --history"
+    printf '\033[A\033[A\r\004' | XDG_STATE_HOME=$tmp/state keys "'$TINYLLM' chat '$m' $same --history"
+    check history eval 'exits 0 && out_has "> the end" && [ "$(sed -n 1p "$tmp/state/tinyllm/history")" = "\"the end\\nb\\\"\"" ] && [ "$(wc -l <"$tmp/state/tinyllm/history")" = 3 ]'
+    check history_is_private eval 'ls -ld "$tmp/state/tinyllm" | grep -q "^drwx------"'
+    printf 'the end\r\004' | XDG_STATE_HOME=$m keys "'$TINYLLM' chat '$m' $same --history"
+    check history_that_fails eval 'exits 0 && out_has "# warning: " && out_has "Not a directory"'
     printf 'the end\r42\r\r\004' | keys "'$TINYLLM' chat '$m' --choice '$call'"
     check results_of_tools eval 'exits 0 && [ "$(grep -c "result of rain" "$tmp/out")" -ge 3 ] && grep -q "$(printf "\033\\[2m")<tool_call>" "$tmp/out"'
     printf 'the end\r\004' | NO_COLOR=1 keys "'$TINYLLM' chat '$m' --choice '$call'"
