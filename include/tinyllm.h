@@ -353,6 +353,10 @@ typedef struct tl_grammar tl_grammar;
 
 /* gbnf [n]. TL_E_FORMAT names line and column and what was expected there. */
 tl_grammar *tl_grammar_new(const tl_model *m, const char *gbnf, size_t n, tl_error *err);
+/* JSON that a schema (2020-12; json [n]) allows, and texts that match a regular expression (ECMA-262) as a whole. What
+ * cannot be enforced is TL_E_UNSUPPORTED and named with its place; docs/GRAMMAR.md lists what can. */
+tl_grammar *tl_grammar_new_schema(const tl_model *m, const char *json, size_t n, tl_error *err);
+tl_grammar *tl_grammar_new_regex(const tl_model *m, const char *regex, tl_error *err);
 void tl_grammar_free(tl_grammar *g);
 /* Back to the beginning of a text. */
 void tl_grammar_reset(tl_grammar *g);

@@ -4,6 +4,7 @@
 #include <string.h>
 #include "cmd/cmd_constrain.h"
 #include "grammar/automaton.h"
+#include "grammar/grammar.h"
 
 static int from_grammar(const char *path, tl_buf *out, tl_error *err) {
     size_t n;
@@ -11,6 +12,21 @@ static int from_grammar(const char *path, tl_buf *out, tl_error *err) {
     if (text) tl_buf_add(out, text, n);
     tl_free(text);
     return text ? TL_OK : err->code;
+}
+
+static int from_schema(const char *path, tl_buf *out, tl_error *err) {
+    size_t n;
+    char *text = tl_read_file(path, &n, err);
+    int rc = text ? tl_schema_to_gbnf(text, n, out, err) : err->code;
+    if (text && rc != TL_OK) tl_error_context(err, "--json-schema: %s", path);
+    tl_free(text);
+    return rc;
+}
+
+static int from_regex(const char *regex, tl_buf *out, tl_error *err) {
+    int rc = tl_regex_to_gbnf(regex, out, err);
+    if (rc != TL_OK) tl_error_context(err, "--regex");
+    return rc;
 }
 
 /* A,B,C as literals; bytes that a literal cannot hold are escaped. */
@@ -39,6 +55,8 @@ static const struct {
     int (*make)(const char *value, tl_buf *out, tl_error *err);
 } form[] = {
     {"--grammar", offsetof(tl_constrain_args, grammar), 1, from_grammar},
+    {"--json-schema", offsetof(tl_constrain_args, schema), 1, from_schema},
+    {"--regex", offsetof(tl_constrain_args, regex), 0, from_regex},
     {"--choice", offsetof(tl_constrain_args, choice), 0, from_choice},
 };
 enum { FORMS = sizeof form / sizeof *form };

@@ -6,6 +6,7 @@
 
 #include <math.h>
 #include <string.h>
+#include "grammar/grammar.h"
 #include "grammar/mask.h"
 #include "model/model.h"
 
@@ -65,6 +66,24 @@ tl_grammar *tl_grammar_new(const tl_model *m, const char *gbnf, size_t n, tl_err
     }
     tl_grammar_free(g);
     return NULL;
+}
+
+/* Of the GBNF that was made with result rc. */
+static tl_grammar *new_from(const tl_model *m, tl_buf *gbnf, int rc, tl_error *err) {
+    if (rc == TL_OK && gbnf->failed) rc = tl_fail(err, TL_E_MEMORY, "out of memory for the grammar's text");
+    tl_grammar *g = rc == TL_OK ? tl_grammar_new(m, gbnf->p, gbnf->n, err) : NULL;
+    tl_buf_free(gbnf);
+    return g;
+}
+
+tl_grammar *tl_grammar_new_schema(const tl_model *m, const char *json, size_t n, tl_error *err) {
+    tl_buf gbnf = {0};
+    return new_from(m, &gbnf, tl_schema_to_gbnf(json, n, &gbnf, err), err);
+}
+
+tl_grammar *tl_grammar_new_regex(const tl_model *m, const char *regex, tl_error *err) {
+    tl_buf gbnf = {0};
+    return new_from(m, &gbnf, tl_regex_to_gbnf(regex, &gbnf, err), err);
 }
 
 void tl_grammar_free(tl_grammar *g) {

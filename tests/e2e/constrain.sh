@@ -46,3 +46,21 @@ check broken_grammar refused 1 "$g: grammar: line 2, column 5: there is no rule 
 grammar 'root ::= root "a" | "b"'
 run run "$m" -p x --grammar "$g"
 check left_recursion refused 1 "'root' is left-recursive"
+
+# Schemas and regular expressions.
+printf '%s' '{"type":"object","properties":{"n":{"type":"integer","minimum":3,"maximum":57},"s":{"enum":["a","b"]}},"required":["n"]}' >"$tmp/s.json"
+ok=1
+for seed in 1 2 3 4 5 6; do
+    run run "$m" -p x --json-schema "$tmp/s.json" $wild --seed $seed -q
+    grep -qxE '\{"n": ?([3-9]|[1-4][0-9]|5[0-7])(, ?"s": ?"[ab]")?\}' "$tmp/out" || { ok=0; cat "$tmp/out"; }
+    run run "$m" -p x --regex '\d{3}-[a-c]+x' $wild --seed $seed -q -n 200
+    grep -qxE '[0-9]{3}-[a-c]+x' "$tmp/out" || { ok=0; cat "$tmp/out"; }
+done
+check schema_and_regex eval '[ $ok = 1 ]'
+echo '{"properties": {"a": {"minContains": 1}}}' >"$tmp/s.json"
+run run "$m" -p x --json-schema "$tmp/s.json"
+check unknown_keyword refused 1 "$tmp/s.json: #/properties/a/minContains: tinyllm cannot enforce this keyword"
+run run "$m" -p x --json-schema "$tmp/none"
+check missing_schema refused 1 "$tmp/none"
+run run "$m" -p x --regex 'a(?=b)'
+check regex_with_look_ahead refused 1 "--regex: position 2: tinyllm cannot enforce a look-ahead"

@@ -144,6 +144,10 @@ static void no_grammar(void) {
     tl_grammar *g = tl_grammar_new(m, gbnf, sizeof gbnf - 1, NULL);
     MAKES_NOTHING(tl_grammar_new(NULL, gbnf, 1, &err));
     MAKES_NOTHING(tl_grammar_new(m, NULL, 1, &err));
+    MAKES_NOTHING(tl_grammar_new_schema(NULL, "{}", 2, &err));
+    MAKES_NOTHING(tl_grammar_new_schema(m, NULL, 2, &err));
+    MAKES_NOTHING(tl_grammar_new_regex(NULL, "a", &err));
+    MAKES_NOTHING(tl_grammar_new_regex(m, NULL, &err));
     CHECK(g && tl_grammar_mask(g, NULL) && !tl_grammar_new(m, "", 0, NULL));
     MAKES_NOTHING(tl_grammar_mask(NULL, &err));
     REFUSES(tl_grammar_accept(NULL, 1, &err));
