@@ -57,7 +57,11 @@ unusable() {   # NAME WORDS OPTIONS: a good file that is not this run's
     check "${name}_is_named" grep -q "$words" "$tmp/warned"
 }
 unusable cache_type "of type q8_0, this session's of f16"
-unusable level "computed at CPU level" --kv q8_0 --cpu scalar
+if json_is cpu scalar; then
+    echo "skip level: this run is at the lowest already"
+else
+    unusable level "computed at CPU level" --kv q8_0 --cpu scalar
+fi
 prompt=$a a=$begin
 unusable too_long "positions, the context 100" --kv q8_0 -c 100
 a=$prompt
