@@ -258,14 +258,14 @@ int tl_session_prompt(tl_session *s, int seq, const int32_t *ids, int n, tl_erro
     if (seq < 0 || seq >= s->kv.n_seq || n < 1)
         return tl_fail(err, TL_E_ARGUMENT, "prompt of %d tokens for sequence %d of %d", n, seq, s->kv.n_seq);
     if (n > s->kv.n_ctx) return too_many(s, n, err);
-    for (int i = 0; i < n; i++)
-        if (ids[i] < 0 || ids[i] >= s->m->hp.n_vocab)
-            return tl_fail(err, TL_E_ARGUMENT, "prompt token %d is %d, the vocabulary has 0 to %d", i, ids[i], s->m->hp.n_vocab - 1);
-    int32_t *seqs = tl_alloc_n((size_t)n, sizeof *seqs, "a prompt", err);
-    if (!seqs) return TL_E_MEMORY;
-    for (int i = 0; i < n; i++) seqs[i] = seq;
     int kept = 0;
     while (kept < n - 1 && kept < s->kv.n_pos[seq] && *tl_kv_token(&s->kv, seq, kept) == ids[kept]) kept++;
+    for (int i = kept; i < n; i++)
+        if (ids[i] < 0 || ids[i] >= s->m->hp.n_vocab)
+            return tl_fail(err, TL_E_ARGUMENT, "prompt token %d is %d, the vocabulary has 0 to %d", i, ids[i], s->m->hp.n_vocab - 1);
+    int32_t *seqs = tl_alloc_n((size_t)(n - kept), sizeof *seqs, "a prompt", err);
+    if (!seqs) return TL_E_MEMORY;
+    for (int i = 0; i < n - kept; i++) seqs[i] = seq;
     tl_kv_truncate(&s->kv, seq, kept);
     int rc = tl_session_eval(s, &(tl_batch){.n = n - kept, .token = ids + kept, .seq = seqs}, err);
     tl_free(seqs);

@@ -11,7 +11,6 @@ typedef struct drafter {
     tl_draft d;
     tl_session *s;
     tl_sampler *greedy;
-    int common;              /* tokens that s and ids are known to have in common */
 } drafter;
 
 static int check_vocab(const tl_model *m, const tl_model *draft, tl_error *err) {
@@ -53,21 +52,14 @@ static void done(tl_draft *d) {
 
 /* Makes the session hold ids, with the logits of the last. */
 static int follow(drafter *w) {
-    const tl_draft *d = &w->d;
-    int n = w->common, held = tl_session_pos(w->s, 0);
-    if (n > d->n - 1) n = d->n - 1;
-    while (n < d->n - 1 && n < held && *tl_kv_token(&w->s->kv, 0, n) == d->ids[n]) n++;
-    tl_session_truncate(w->s, 0, n);
-    int rc = tl_session_append(w->s, d->ids + n, d->n - n, NULL);
-    w->common = rc == TL_OK ? d->n : n;
-    return rc;
+    int kept = tl_session_prompt(w->s, 0, w->d.ids, w->d.n, NULL);
+    return kept < 0 ? kept : TL_OK;
 }
 
 /* The prompt is read here, before the draft's cost is measured. A draft model that cannot is no reason to fail. */
 static int begin(tl_draft *d, tl_error *err) {
     drafter *w = (drafter *)d;
     (void)err;
-    w->common = 0;
     if (d->n && d->n < tl_session_ctx(w->s)) follow(w);
     return TL_OK;
 }
