@@ -22,6 +22,7 @@ static const tl_opt options[] = {
     TL_MODEL_OPTS(chat_args, model),
     TL_SAMPLING_OPTS(chat_args, sampling),
     TL_CONSTRAIN_OPTS(chat_args, constrain),
+    TL_SPECULATE_OPTS(chat_args, speculate),
     {"--cache", "FILE", TL_OPT_STR, AT(cache), 0, 0, TL_CACHE_HELP},
     {"--stop", "TEXT", TL_OPT_LIST, AT(stop), 0, 0, "end answers before this text (it is not printed); may be repeated"},
     {"--no-commands", NULL, TL_OPT_FLAG, AT(no_commands), 0, 0, "lines that begin with / are questions too"},
@@ -147,7 +148,8 @@ int tl_chat_check_args(const chat_args *a, tl_error *err) {
     for (int i = 0; i < a->stop.n; i++)
         if (!a->stop.v[i][0]) return tl_fail(err, TL_E_ARGUMENT, "--stop: the text is empty");
     int kv = tl_cmd_kv(&a->model, err);
-    return kv < 0 ? kv : tl_cmd_sampling_check(&a->sampling, err);
+    if (kv < 0 || tl_cmd_speculate_check(&a->speculate, err) != TL_OK) return err->code;
+    return tl_cmd_sampling_check(&a->sampling, err);
 }
 
 static int read_files(chat *c, tl_error *err) {
@@ -172,8 +174,9 @@ static int open_all(chat *c, const char *path, tl_error *err) {
     tl_sampler *s = tl_cmd_sampler(&c->a.sampling, c->m, err);   /* wrong options are told now, not with the first answer */
     tl_sampler_free(s);
     if (s) c->s = tl_cmd_session(&c->a.model, c->m, (int)c->a.ctx, 0, err);
-    if (c->s) tl_cmd_cache_load(c->a.cache, c->s);
-    return c->s ? TL_OK : err->code;
+    if (!c->s || tl_cmd_speculate_open(&c->spec, &c->a.speculate, &c->a.model, c->m, c->s, err) != TL_OK) return err->code;
+    tl_cmd_cache_load(c->a.cache, c->s);
+    return TL_OK;
 }
 
 /* Loads or saves the lines that were edited, if that is wished. The conversation does not depend on it. */
@@ -195,6 +198,7 @@ static void close_all(chat *c) {
     tl_buf_free(&c->set);
     tl_buf_free(&c->gbnf);
     tl_grammar_free(c->grammar);
+    tl_cmd_speculate_close(&c->spec);
     tl_buf_free(&c->thinking);
     tl_buf_free(&c->text);
     tl_buf_free(&c->tools);

@@ -9,6 +9,7 @@
 #include "cmd/cmd_constrain.h"
 #include "cmd/cmd_model.h"
 #include "cmd/cmd_sampling.h"
+#include "cmd/cmd_speculate.h"
 #include "cmd/line_edit.h"
 #include "cmd/term.h"
 
@@ -63,6 +64,7 @@ typedef struct chat_args {
     tl_model_args model;
     tl_sampling_args sampling;
     tl_constrain_args constrain;
+    tl_speculate_args speculate;
     const char *system, *tools, *template_file, *think, *overflow, *cache;
     int64_t n, ctx;
     tl_opt_list stop;
@@ -76,6 +78,7 @@ typedef struct chat {
     chat_talk talk;
     tl_buf gbnf;              /* what each answer must follow; empty: anything */
     tl_grammar *grammar;
+    tl_speculation spec;      /* its session follows the conversation, too: only what is new is read */
     char *template_text;      /* of --chat-template; NULL: the file's own */
     int32_t end;              /* the token that the template puts behind an answer; -1: none */
     tl_line_reader lines;
@@ -88,7 +91,7 @@ typedef struct chat {
     int failed;               /* something was refused */
     /* of the last answer, and of all */
     int n_prompt, n_kept, n_answers, dropped;
-    int64_t answer_seed, all_kept, all_computed, all_tokens;
+    int64_t answer_seed, all_kept, all_computed, all_tokens, all_drafted, all_accepted;
     double prefill_seconds;
     tl_generator_stats stats;
     tl_buf thinking, text, tools;   /* parts of the answer; tools: texts of calls, a 0 byte behind each */

@@ -153,6 +153,9 @@ static int stats(chat *c, const char *arg, tl_error *err) {
               rate(g->n_computed, g->seconds));
     tl_status("all %d answers: %lld tokens kept, %lld computed, %lld answered | seed of the last %lld", c->n_answers,
               (long long)c->all_kept, (long long)c->all_computed, (long long)c->all_tokens, (long long)c->answer_seed);
+    if (c->spec.draft)
+        tl_status("drafts: of the last answer %d of %d drafted tokens right, of all %lld of %lld", g->n_accepted, g->n_drafted,
+                  (long long)c->all_accepted, (long long)c->all_drafted);
     return CHAT_NEXT_LINE;
 }
 

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * cmd_chat_turn.c: a turn of cmd_chat.h: the conversation becomes a prompt, the prompt an answer. */
-#include <signal.h>
 #include <string.h>
-#include <unistd.h>
 #include "cmd/cmd_chat.h"
 
 /* ---- the prompt --------------------------------------------------------------------------------------------------- */
@@ -89,28 +87,6 @@ static tl_chat *render_to_fit(chat *c, tl_error *err) {
     }
 }
 
-/* ---- interrupts --------------------------------------------------------------------------------------------------- */
-
-static volatile sig_atomic_t interrupted;
-static struct sigaction idle;   /* what SIGINT does between answers */
-
-/* The first one ends the answer, a second one the program. */
-static void on_interrupt(int sig) {
-    if (interrupted++ == 0) return;
-    tl_line_restore();
-    signal(sig, SIG_DFL);
-    raise(sig);
-}
-
-static void catch_interrupt(void) {
-    struct sigaction a = {0};
-    interrupted = 0;
-    a.sa_handler = on_interrupt;
-    a.sa_flags = SA_RESTART;
-    sigemptyset(&a.sa_mask);
-    sigaction(SIGINT, &a, &idle);
-}
-
 /* ---- showing ------------------------------------------------------------------------------------------------------ */
 
 static void show_part(void *user, int kind, int is_mark, const char *text, size_t n) {
@@ -137,7 +113,7 @@ static int show(void *user, const char *text, size_t n) {
     answer *a = user;
     tl_buf_add(&a->whole, text, n);
     tl_chat_parts_push(&a->parts, text, n, show_part, a->c);
-    return interrupted || (n && !a->c->a.json && tl_cmd_flush() != 0);
+    return tl_cmd_interrupted() || (n && !a->c->a.json && tl_cmd_flush() != 0);
 }
 
 typedef struct reading { double begun, shown; } reading;
@@ -149,7 +125,7 @@ static int prompt_progress(void *user, double done) {
         tl_term_progress("reading %.0f %%", done * 100);
         r->shown = now;
     }
-    return interrupted;
+    return tl_cmd_interrupted();
 }
 
 /* ---- figures ------------------------------------------------------------------------------------------------------ */
@@ -178,6 +154,9 @@ static int print_json(const chat *c, tl_error *err) {
     tl_json_i64(&j, "ctx", tl_session_ctx(c->s));
     tl_json_num(&j, "prefill_tok_s", rate(c->n_prompt - c->n_kept, c->prefill_seconds));
     tl_json_num(&j, "decode_tok_s", rate(g->n_computed, g->seconds));
+    tl_json_i64(&j, "passes", g->n_passes);
+    tl_json_i64(&j, "drafted", g->n_drafted);
+    tl_json_i64(&j, "accepted", g->n_accepted);
     tl_json_end(&j, '}');
     tl_buf_str(&b, "\n");
     int rc = b.failed || c->text.failed ? tl_fail(err, TL_E_MEMORY, "out of memory for the JSON text") : TL_OK;
@@ -229,13 +208,15 @@ static int read_prompt(chat *c, const int32_t *ids, int n, tl_error *err) {
 static int generate(chat *c, answer *a, tl_sampler *s, tl_error *err) {
     tl_generator_options o = {.max_tokens = (int)c->a.n, .stop = c->a.stop.v, .n_stop = c->a.stop.n,
                               .stop_tokens = &c->end, .n_stop_tokens = c->end >= 0 && !c->a.sampling.ignore_eos,
-                              .grammar = c->grammar};
+                              .grammar = c->grammar, .draft = c->spec.draft};
     tl_grammar_reset(c->grammar);
     tl_generator *g = tl_generator_new(c->m, s, &o, err);
     int rc = g ? tl_generate(c->s, 0, g, show, a, err) : err->code;
     c->stats = tl_generator_get_stats(g);
     c->all_tokens += c->stats.n_tokens;
     c->all_computed += c->stats.n_computed;
+    c->all_drafted += c->stats.n_drafted;
+    c->all_accepted += c->stats.n_accepted;
     tl_generator_free(g);
     tl_chat_parts_end(&a->parts, show_part, c);
     if (c->tools.n && c->tools.p[c->tools.n - 1]) {   /* a call that was not finished is none */
@@ -271,15 +252,15 @@ static void clear_parts(chat *c) {
 int tl_chat_turn(chat *c, tl_error *err) {
     answer a = {.c = c};
     clear_parts(c);
+    tl_cmd_catch_interrupt();
     int n_before = tl_chat_talk_last_turn(&c->talk);
     tl_chat *r = render_to_fit(c, err);
     if (c->dropped) n_before = tl_chat_talk_last_turn(&c->talk);
     if (c->dropped)
         tl_status("the context of %d tokens is full: the oldest %d turn%s forgotten", tl_session_ctx(c->s), c->dropped,
                   c->dropped == 1 ? " is" : "s are");
-    catch_interrupt();
     int rc = r ? answer_prompt(c, r, &a, err) : err->code;
-    sigaction(SIGINT, &idle, NULL);
+    tl_cmd_release_interrupt();
     tl_chat_free(r);
     if (c->out.mid_line) fputc('\n', c->out.f);
     c->out.mid_line = 0;

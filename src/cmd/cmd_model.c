@@ -92,20 +92,31 @@ tl_session *tl_cmd_session(const tl_model_args *args, const tl_model *m, int n_c
     return s;
 }
 
-static volatile sig_atomic_t interrupted;
+/* ---- interrupts --------------------------------------------------------------------------------------------------- */
 
+static volatile sig_atomic_t interrupted;
+static struct sigaction before;   /* what SIGINT did */
+
+/* The second one does what it did before, which is to end the program; who ignored it wants that, too. */
 static void on_interrupt(int sig) {
-    (void)sig;
+    if (interrupted) {
+        if (before.sa_handler == SIG_IGN) before.sa_handler = SIG_DFL;
+        sigaction(sig, &before, NULL);
+        raise(sig);   /* arrives when this returns */
+    }
     interrupted = 1;
 }
 
 void tl_cmd_catch_interrupt(void) {
     struct sigaction a = {0};
+    interrupted = 0;
     a.sa_handler = on_interrupt;
-    a.sa_flags = SA_RESTART | SA_RESETHAND;
+    a.sa_flags = SA_RESTART;
     sigemptyset(&a.sa_mask);
-    sigaction(SIGINT, &a, NULL);
+    sigaction(SIGINT, &a, &before);
 }
+
+void tl_cmd_release_interrupt(void) { sigaction(SIGINT, &before, NULL); }
 
 int tl_cmd_interrupted(void) { return interrupted; }
 

@@ -40,8 +40,11 @@ tl_session *tl_cmd_session(const tl_model_args *args, const tl_model *m, int n_c
 /* The number of threads that will be started where n are asked for; warns if they are more than CPUs. */
 int tl_cmd_threads(int n);
 
-/* From now on the first Ctrl-C only sets a mark, which this tells; the second one kills. */
+/* From now on the first Ctrl-C only sets a mark, which tl_cmd_interrupted tells; the second one does what it did before:
+ * it ends the program. tl_cmd_release_interrupt hands the signal back to whoever had it; catching it again clears the
+ * mark. */
 void tl_cmd_catch_interrupt(void);
+void tl_cmd_release_interrupt(void);
 int tl_cmd_interrupted(void);
 
 /* Ids "1 2,3" as an array the caller frees with tl_free; *n their number. */

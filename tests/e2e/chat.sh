@@ -171,6 +171,27 @@ printf x >"$tmp/cache"
 chat 'one\ntwo\n' "$m" $same --json --cache "$tmp/cache"
 check bad_cache_is_told eval 'exits 0 && err_has "# warning: " && [ "$(text 2)" = "$second" ]'
 
+# ---- drafts: the same texts, whatever was taken back or forgotten
+mkmodel "$tmp/draft.gguf" --layers 1 --embd 64 --heads 4 --kv-heads 2
+lines='the end of the end of the end\none\n/retry\n/undo\ntwo\n/edit the end\nthe end of the end of the end\n'
+for ctx in 4096 160; do
+    for how in "" "--speculate lookup" "--draft $tmp/draft.gguf" "--draft $m --draft-max 3"; do
+        chat "$lines" "$m" --temp 0.8 --seed 3 --ignore-eos -n 40 -c $ctx --overflow shift --json $how
+        sed 's/, "prefill_tok_s".*//' "$tmp/out" >"$tmp/now"
+        [ "$how" ] || cp "$tmp/now" "$tmp/plain"
+        check "drafts_${ctx}_$(echo "$how" | sed "s|$tmp/||; s/[^a-z0-9]/_/g")" eval 'exits 0 && answers 6 && cmp -s "$tmp/now" "$tmp/plain"'
+    done
+    [ $ctx = 160 ] && check drafts_meet_shift grep -q '"dropped_turns": [1-9]' "$tmp/plain"
+done
+chat 'the end of the end of the end\n/stats\n' "$m" $same -n 100 --json --draft "$m"
+check draft_figures eval 'exits 0 && [ $(($(number 1 passes) + $(number 1 accepted))) = 99 ] && [ "$(number 1 accepted)" -gt 0 ] &&
+    err_has "drafts: of the last answer $(number 1 accepted) of $(number 1 drafted) drafted tokens right, of all "'
+run chat "$m" --speculate model
+check draft_without_model refused 2 "--draft FILE"
+mkmodel "$tmp/other.gguf" --layers 1 --embd 64 --vocab 500
+run chat "$m" --draft "$tmp/other.gguf"
+check draft_of_another_vocabulary refused 1 "draft model: its vocabulary"
+
 # ---- interrupts and closed output
 if [ -z "${RUNNER:-}" ] && mkfifo "$tmp/in" 2>/dev/null; then
     "$TINYLLM" chat "$m" --ignore-eos -c 200000 -q <"$tmp/in" >"$tmp/out" 2>"$tmp/err" &
@@ -222,6 +243,14 @@ if command -v script >/dev/null 2>&1 && [ -z "${RUNNER:-}" ]; then
     check ctrl_c_clears_the_line eval 'exits 0 && out_has "# the last question is taken back, 0 messages" && out_has "no question yet"'
     printf 'x' | keys "(sleep 0.6; kill -TERM \$(cat '$tmp/pid')) & sh -c 'echo \$\$ >\"$tmp/pid\"; exec \"$TINYLLM\" chat \"$m\"'; stty -a"
     check a_signal_leaves_the_terminal_well cooked
+    # Ctrl-C: the answer goes on until then. The shell that starts the program gets the signals, too.
+    (printf 'the end\r'; sleep 0.5; printf '\003'; sleep 0.3; printf '/undo\r\004') | keys "trap : INT; '$TINYLLM' chat '$m' --ignore-eos -c 100000; echo rc \$?; stty -a"
+    check ctrl_c_stops_the_answer eval 'out_has "# stopped: interrupted" && out_has "0 messages are left" && out_has "rc 0" && cooked'
+    # Twice: the answer goes into a pipe that is full already, so that it cannot end in between.
+    mkfifo "$tmp/full"
+    fill="exec 5<>'$tmp/full'; cat /dev/zero >&5 & sleep 0.3; kill \$!"
+    (sleep 0.5; printf 'the end\r'; sleep 0.5; printf '\003'; sleep 0.3; printf '\003'; sleep 0.3) | keys "trap : INT; $fill; '$TINYLLM' chat '$m' --ignore-eos -c 100000 >'$tmp/full'; echo rc \$?; stty -a"
+    check ctrl_c_twice_ends_the_program eval 'out_has "rc 130" && ! out_has "stopped" && cooked'
 else
     echo "skip terminal: no script, or a runner"
 fi
