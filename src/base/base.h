@@ -84,7 +84,7 @@ char *tl_read_stream(FILE *f, const char *name, size_t *n, tl_error *err);
 /* Writes path through a temporary file beside it that is renamed when whole: the old file survives any failure. */
 int tl_write_file(const char *path, const void *bytes, size_t n, tl_error *err);
 /* The same in pieces: write to f, then close. keep 0 drops what was written. Write errors are reported by close. A
- * path that is a device or a pipe is written to directly. */
+ * path that is a device or a pipe is written to directly; symbolic links are followed, and stay. */
 typedef struct tl_out { FILE *f; char *path, *tmp; } tl_out;
 int tl_out_open(tl_out *o, const char *path, tl_error *err);
 int tl_out_close(tl_out *o, int keep, tl_error *err);

@@ -56,22 +56,45 @@ static void forget(tl_out *o) {
     *o = (tl_out){0};
 }
 
+/* The file that a path leads to through symbolic links, there or not: it is replaced, and the links stay. */
+static char *follow(const char *path, tl_error *err) {
+    char *at = tl_strdup(path, err), to[4096];
+    for (int links = 0; at; links++) {
+        const ssize_t n = readlink(at, to, sizeof to);
+        if (n < 0) return at;
+        const char *slash = strrchr(at, '/');
+        const size_t dir = to[0] == '/' || !slash ? 0 : (size_t)(slash - at) + 1;
+        char *next = NULL;
+        if (links == 40 || n == sizeof to) tl_fail(err, TL_E_IO, "%s: cannot write: %s", path, strerror(ELOOP));
+        else next = tl_alloc_n(dir + (size_t)n + 1, 1, "a file name", err);
+        if (next) {
+            memcpy(next, at, dir);
+            memcpy(next + dir, to, (size_t)n);
+        }
+        tl_free(at);
+        at = next;
+    }
+    return NULL;
+}
+
 int tl_out_open(tl_out *o, const char *path, tl_error *err) {
     struct stat st;
+    tl_error own = {0}, *e = err ? err : &own;
     int exists = stat(path, &st) == 0, fd = -1;
     *o = (tl_out){0};
-    if (exists && S_ISDIR(st.st_mode)) return tl_fail(err, TL_E_IO, "%s: is a directory", path);
-    if (!(o->path = tl_strdup(path, err))) return TL_E_MEMORY;
-    if (exists && !S_ISREG(st.st_mode)) {   /* a device or pipe is written to, never replaced */
+    if (exists && S_ISDIR(st.st_mode)) return tl_fail(e, TL_E_IO, "%s: is a directory", path);
+    const int direct = exists && !S_ISREG(st.st_mode);   /* a device or pipe is written to, never replaced */
+    if (!(o->path = direct ? tl_strdup(path, e) : follow(path, e))) return e->code;
+    if (direct) {
         fd = open(path, O_WRONLY | O_CLOEXEC);
     } else {
-        size_t room = strlen(path) + 48;
-        if (!(o->tmp = tl_alloc_n(room, 1, "a file name", err))) {
+        size_t room = strlen(o->path) + 48;
+        if (!(o->tmp = tl_alloc_n(room, 1, "a file name", e))) {
             forget(o);
             return TL_E_MEMORY;
         }
         for (int i = 0; i < 100; i++) {   /* a name may be left over from a process that was killed */
-            snprintf(o->tmp, room, "%s.tmp.%ld.%d", path, (long)getpid(), i);
+            snprintf(o->tmp, room, "%s.tmp.%ld.%d", o->path, (long)getpid(), i);
             fd = open(o->tmp, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
             if (fd >= 0 || errno != EEXIST) break;
         }
@@ -79,7 +102,7 @@ int tl_out_open(tl_out *o, const char *path, tl_error *err) {
     }
     if (fd >= 0) o->f = fdopen(fd, "wb");
     if (o->f) return TL_OK;
-    int rc = tl_fail(err, TL_E_IO, "%s: cannot write: %s", path, strerror(errno));
+    int rc = tl_fail(e, TL_E_IO, "%s: cannot write: %s", path, strerror(errno));
     if (fd >= 0) {
         close(fd);
         if (o->tmp) unlink(o->tmp);

@@ -2,13 +2,29 @@
  * See cmd_cache.h. The file is a saved state (docs/FORMATS.md). */
 #include "cmd/cmd_cache.h"
 
-#include <unistd.h>
+#include <string.h>
+#include <sys/stat.h>
 #include "cmd/cmd.h"
+
+/* Why there is no cache in this place and none will be: a pipe would be waited for, a model would be lost. NULL: there may. */
+static const char *unfit(const char *path) {
+    struct stat st;
+    char begin[4] = "";
+    if (stat(path, &st) != 0) return NULL;
+    if (!S_ISREG(st.st_mode)) return S_ISDIR(st.st_mode) ? "is a directory" : "is not a regular file";
+    FILE *f = fopen(path, "rbe");
+    const size_t n = f ? fread(begin, 1, sizeof begin, f) : 0;
+    if (f) fclose(f);
+    return n == sizeof begin && memcmp(begin, "GGUF", n) == 0 ? "is a model" : NULL;
+}
 
 void tl_cmd_cache_load(const char *path, tl_session *s) {
     tl_error err = {0};
-    if (!path || access(path, F_OK) != 0) return;   /* the first time there is none */
-    if (tl_session_load_file(s, 0, path, &err) < 0) tl_status("warning: the cache is not used and will be replaced: %s", err.text);
+    struct stat st;
+    if (!path || stat(path, &st) != 0) return;   /* the first time there is none */
+    const char *why = unfit(path);
+    if (why) tl_status("warning: the cache is not used and not kept: %s %s", path, why);
+    else if (tl_session_load_file(s, 0, path, &err) < 0) tl_status("warning: the cache is not used and will be replaced: %s", err.text);
 }
 
 int tl_cmd_cache_common(const tl_session *s, const int32_t *ids, int n) {
@@ -23,5 +39,5 @@ int tl_cmd_cache_common(const tl_session *s, const int32_t *ids, int n) {
 
 void tl_cmd_cache_save(const char *path, const tl_session *s) {
     tl_error err = {0};
-    if (path && tl_session_save_file(s, 0, path, &err) != TL_OK) tl_status("warning: the cache is not kept: %s", err.text);
+    if (path && !unfit(path) && tl_session_save_file(s, 0, path, &err) != TL_OK) tl_status("warning: the cache is not kept: %s", err.text);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * state.c: a sequence's cache as bytes, and back (docs/FORMATS.md). Everything is checked before a session changes. */
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include "engine/session.h"
@@ -247,11 +248,35 @@ int tl_session_save_file(const tl_session *s, int seq, const char *path, tl_erro
     return rc;
 }
 
+/* A state of any size, but no more of a file than the size in its header and a part beyond it, and of one that does not
+ * begin as a state no more than its beginning. Memory grows with what is there, not with what a header claims. */
+static uint8_t *read_blob(FILE *f, const char *path, size_t *n, tl_error *err) {
+    size_t cap = 1 << 16;
+    uint8_t *b = tl_alloc_n(cap, 1, "the saved state", err);
+    for (*n = 0; b;) {
+        *n += fread(b + *n, 1, cap - *n, f);
+        if (ferror(f)) {
+            tl_fail(err, TL_E_IO, "%s: %s", path, strerror(errno));
+            break;
+        }
+        if (*n < cap || memcmp(b, magic, sizeof magic) != 0 || *n > get(b + 16, 8)) return b;
+        uint8_t *more = tl_realloc_n(b, cap, 2, "the saved state", err);
+        if (!more) break;
+        b = more;
+        cap *= 2;
+    }
+    tl_free(b);
+    return NULL;
+}
+
 int tl_session_load_file(tl_session *s, int seq, const char *path, tl_error *err) {
     if (!s || !path) return tl_null(err, s ? "path" : "session");
     size_t n = 0;
     tl_error own = {0}, *e = err ? err : &own;
-    char *blob = tl_read_file(path, &n, e);
+    FILE *f = fopen(path, "rbe");
+    if (!f) return tl_fail(e, TL_E_IO, "%s: %s", path, strerror(errno));
+    uint8_t *blob = read_blob(f, path, &n, e);
+    fclose(f);
     int rc = blob ? tl_session_load(s, seq, blob, n, e) : e->code;
     if (blob && rc < 0) tl_error_context(e, "%s", path);
     tl_free(blob);

@@ -313,6 +313,21 @@ static void device_is_kept(void) {
     close(fd);
 }
 
+/* Links lead to the file that is written, there or not, and stay; a circle of them is told. */
+static void links_are_followed(void) {
+    struct stat st;
+    tl_error e = {0};
+    int links = symlink("place", in_dir("to_place")) == 0 && symlink("to_place", in_dir("link")) == 0 && symlink("loop", in_dir("loop")) == 0;
+    int before = files_in_dir();
+    for (int round = 0; links && round < 2; round++) {
+        CHECKF(tl_write_file(in_dir("link"), round ? "more" : "new", 3 + (size_t)round, &e) == TL_OK, "%s", e.text);
+        CHECK(holds("place", round ? "more" : "new") && files_in_dir() == before + 1);
+        CHECK(lstat(in_dir("link"), &st) == 0 && S_ISLNK(st.st_mode) && lstat(in_dir("to_place"), &st) == 0 && S_ISLNK(st.st_mode));
+    }
+    CHECK(links && tl_write_file(in_dir("loop"), "x", 1, &e) == TL_E_IO && strstr(e.text, "loop: cannot write: "));
+    CHECK(lstat(in_dir("loop"), &st) == 0 && S_ISLNK(st.st_mode));
+}
+
 static void old_file_survives(void) {
     tl_error e = {0};
     char *lots = calloc(1, 300000);
@@ -441,6 +456,7 @@ int main(void) {
     RUN(read_file);
     RUN(write_file);
     RUN(device_is_kept);
+    RUN(links_are_followed);
     RUN(old_file_survives);
     RUN(nearest);
     RUN(slices_and_time);

@@ -128,6 +128,8 @@ static void refusals_have_names(void) {
     says(s, blob, size, TL_E_FORMAT, "damaged");
     says(s, NULL, 0, TL_E_ARGUMENT, "saved state");
     CHECK(tl_session_load(s, 1, blob, size, NULL) == TL_E_ARGUMENT && tl_session_save_size(s, 1) == 0);
+    tl_error err = {0};   /* a stream without an end is no more than looked at */
+    CHECK(tl_session_load_file(s, 0, "/dev/zero", &err) == TL_E_FORMAT && strstr(err.text, "does not begin"));
     CHECK(tl_session_pos(s, 0) == N);
     free(blob);
     tl_session_free(s), tl_session_free(q8), tl_session_free(o), tl_session_free(small), tl_session_free(poor), tl_session_free(slow);
