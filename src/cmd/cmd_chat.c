@@ -121,9 +121,8 @@ static int loop(chat *c, tl_error *err) {
     tl_buf line = {0};
     int rc;
     do {
-        rc = tl_line_read(&c->lines, "> ", c->prefill, &line, err);
-        tl_free(c->prefill);
-        c->prefill = NULL;
+        rc = tl_line_read(&c->lines, "> ", c->prefill.p, &line, err);
+        tl_buf_free(&c->prefill);
         rc = rc > 0 ? take_line(c, &line, err) : rc == 0 ? CHAT_QUIT : rc;
     } while (rc == CHAT_NEXT_LINE);
     tl_buf_free(&line);
@@ -135,7 +134,7 @@ static int loop(chat *c, tl_error *err) {
 static int one_of(const char *option, const char *word, const char *const *words, tl_error *err) {
     char list[80] = "";
     for (int i = 0; words[i]; i++) {
-        if (!word || strcmp(word, words[i]) == 0) return TL_OK;
+        if (strcmp(word, words[i]) == 0) return TL_OK;
         size_t n = strlen(list);
         snprintf(list + n, sizeof list - n, "%s%s", !i ? "" : words[i + 1] ? ", " : " or ", words[i]);
     }
@@ -154,7 +153,7 @@ int tl_chat_check_args(const chat_args *a, tl_error *err) {
 
 static int read_files(chat *c, tl_error *err) {
     size_t n;
-    if (c->a.system && tl_chat_talk_set(&c->talk.system, c->a.system, err) != TL_OK) return err->code;
+    if (c->a.system && tl_chat_talk_set_system(&c->talk, c->a.system, err) != TL_OK) return err->code;
     if (c->a.tools && tl_chat_talk_read_tools(&c->talk, c->a.tools, err) != TL_OK) return err->code;
     if (c->a.template_file) c->template_text = tl_read_file(c->a.template_file, &n, err);
     return err->code;
@@ -202,14 +201,14 @@ static void close_all(chat *c) {
     tl_buf_free(&c->thinking);
     tl_buf_free(&c->text);
     tl_buf_free(&c->tools);
-    tl_free(c->prefill);
+    tl_buf_free(&c->prefill);
     tl_free(c->template_text);
     tl_session_free(c->s);
     tl_model_free(c->m);
 }
 
 static int chat_main(const tl_cmd *self, int argc, char **argv) {
-    chat c = {.a = {.n = -1, .sampling = tl_cmd_sampling_default()}, .out = tl_term_open(stdout), .end = -1, .lines.terminal = -1};
+    chat c = {.a = {.n = -1, .think = "auto", .overflow = "stop", .sampling = tl_cmd_sampling_default()}, .out = tl_term_open(stdout), .end = -1, .lines.terminal = -1};
     tl_error err = {0};
     const char *path, *no_color = getenv("NO_COLOR");
     int code = tl_cmd_parse(self, &c.a, argc, argv, &path, 1, 1);

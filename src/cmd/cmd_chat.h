@@ -15,12 +15,19 @@
 
 /* ---- the conversation --------------------------------------------------------------------------------------------- */
 
-typedef struct chat_message { const char *role; tl_buf text; } chat_message;   /* role: a constant */
+/* A message in the form of the OpenAI API. It keeps all members that its file gave it; the template gets them, too. */
+typedef struct chat_message {
+    const char *role;         /* a constant; NULL: there is no message */
+    tl_buf json;              /* the object */
+    tl_buf plain;             /* the same with its content as a text, where it is none: null, or a list of parts; else empty */
+} chat_message;
 
 typedef struct chat_talk {
-    char *system, *tools;     /* NULL: none; tools: a JSON array */
-    chat_message *m;          /* [n] user, assistant, tool */
+    chat_message system;      /* which stands before the others, or none */
+    chat_message *m;          /* [n] */
     int n;
+    char *tools;              /* a JSON array; NULL: none */
+    tl_buf others;            /* further members of the file, as ", \"model\": ..." */
 } chat_talk;
 
 int tl_chat_talk_add(chat_talk *t, const char *role, const char *text, size_t n, tl_error *err);
@@ -29,15 +36,19 @@ void tl_chat_talk_cut(chat_talk *t, int n);
 void tl_chat_talk_drop(chat_talk *t, int n);
 /* The last message of the user: where the last turn begins; -1: there is none. */
 int tl_chat_talk_last_turn(const chat_talk *t);
-/* Where the second turn begins; 0: there is only one. */
-int tl_chat_talk_second_turn(const chat_talk *t);
-/* Replaces *to; an empty text is none. */
-int tl_chat_talk_set(char **to, const char *text, tl_error *err);
+/* Where a turn begins: 0 is the first one, which what stands before its question belongs to; -1: there is none. */
+int tl_chat_talk_turn(const chat_talk *t, int turn);
+/* An empty text: no system message. */
+int tl_chat_talk_set_system(chat_talk *t, const char *text, tl_error *err);
+/* The content of a message, terminated; parts of one are lines. */
+int tl_chat_message_text(const chat_message *m, tl_buf *out, tl_error *err);
+/* Appends what a template gets: a JSON array of the system message and of messages from, from + 1, ... */
+void tl_chat_talk_json(const chat_talk *t, int from, tl_buf *out);
 /* A JSON array of tools out of a file. */
 int tl_chat_talk_read_tools(chat_talk *t, const char *path, tl_error *err);
 /* As JSON: {"messages": [{"role": ..., "content": ...}, ...], "tools": [...]}, which is what chat templates take too. */
 int tl_chat_talk_save(const chat_talk *t, const char *path, tl_error *err);
-/* On an error the conversation stays as it was. */
+/* Reads that, or the array of messages alone, into a conversation that is empty, or after an error to be freed. */
 int tl_chat_talk_load(chat_talk *t, const char *path, tl_error *err);
 void tl_chat_talk_free(chat_talk *t);
 
@@ -84,7 +95,7 @@ typedef struct chat {
     tl_line_reader lines;
     tl_term out;
     int colour;               /* dim is shown as dim */
-    char *prefill;            /* stands in the next line that is edited */
+    tl_buf prefill;           /* stands in the next line that is edited */
     tl_buf set;               /* words of /set, 0-terminated, which the options point into: never grows */
     int64_t seed;             /* that of the options, or the one that was drawn; -1: none yet */
     int retries;              /* of the last question */
@@ -102,6 +113,8 @@ enum { CHAT_NEXT_LINE, CHAT_ANSWER, CHAT_QUIT };   /* what follows a command; or
 
 /* Opening is done: whether the template makes something of a conversation, and how its answers end. */
 int tl_chat_turn_check(chat *c, tl_error *err);
+/* Whether the template takes the conversation as it is. */
+int tl_chat_turn_try(const chat *c, tl_error *err);
 /* Answers the conversation's last message and adds the answer. If there is none, takes the whole turn's question back, or
  * what came last of it. Returns TL_OK or an error; those of TL_E_FORMAT, TL_E_CONTEXT, TL_E_UNSUPPORTED concern this turn only. */
 int tl_chat_turn(chat *c, tl_error *err);

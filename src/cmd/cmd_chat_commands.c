@@ -46,29 +46,34 @@ static int edit(chat *c, const char *arg, tl_error *err) {
     int i = question(c, err);
     if (i < 0) return i;
     if (!*arg && c->lines.terminal < 0) return want(arg, "edit", "a text where lines cannot be edited", err);
-    if (!*arg && tl_chat_talk_set(&c->prefill, c->talk.m[i].text.p, err) != TL_OK) return err->code;
+    if (!*arg && tl_chat_message_text(&c->talk.m[i], &c->prefill, err) != TL_OK) return err->code;
     tl_chat_talk_cut(&c->talk, i);
     if (!*arg) return CHAT_NEXT_LINE;
     int rc = tl_chat_talk_add(&c->talk, "user", arg, strlen(arg), err);
     return rc == TL_OK ? CHAT_ANSWER : rc;
 }
 
+static int show_system(const chat *c, tl_error *err) {
+    tl_buf text = {0};
+    int rc = c->talk.system.role ? tl_chat_message_text(&c->talk.system, &text, err) : TL_OK;
+    if (rc == TL_OK) tl_status("%s%s", text.p ? "system: " : "there is no system message", text.p ? text.p : "");
+    tl_buf_free(&text);
+    return rc == TL_OK ? CHAT_NEXT_LINE : rc;
+}
+
 static int set_system(chat *c, const char *arg, tl_error *err) {
-    if (!*arg) {
-        tl_status("%s%s", c->talk.system ? "system: " : "there is no system message", c->talk.system ? c->talk.system : "");
-        return CHAT_NEXT_LINE;
-    }
-    char *old = c->talk.system;
-    c->talk.system = NULL;
-    int rc = tl_chat_talk_set(&c->talk.system, strcmp(arg, "\"\"") == 0 ? "" : arg, err);
+    if (!*arg) return show_system(c, err);
+    chat_talk old = {.system = c->talk.system};
+    c->talk.system = (chat_message){0};
+    int rc = tl_chat_talk_set_system(&c->talk, strcmp(arg, "\"\"") == 0 ? "" : arg, err);
     if (rc == TL_OK) rc = tl_chat_turn_check(c, err);   /* some templates take none */
     if (rc != TL_OK) {
-        tl_free(c->talk.system);
-        c->talk.system = old;
-        return rc;
+        chat_message refused = c->talk.system;
+        c->talk.system = old.system;
+        old.system = refused;
     }
-    tl_free(old);
-    return CHAT_NEXT_LINE;
+    tl_chat_talk_free(&old);
+    return rc == TL_OK ? CHAT_NEXT_LINE : rc;
 }
 
 static int tool(chat *c, const char *arg, tl_error *err) {
@@ -81,15 +86,26 @@ static int tool(chat *c, const char *arg, tl_error *err) {
 
 static int save(chat *c, const char *arg, tl_error *err) {
     if (want(arg, "save", "the name of a file", err) != TL_OK || tl_chat_talk_save(&c->talk, arg, err) != TL_OK) return err->code;
-    tl_status("saved: %d messages", c->talk.n + (c->talk.system != NULL));
+    tl_status("saved: %d messages", c->talk.n + (c->talk.system.role != NULL));
     return CHAT_NEXT_LINE;
 }
 
 static int load(chat *c, const char *arg, tl_error *err) {
-    if (want(arg, "load", "the name of a file", err) != TL_OK || tl_chat_talk_load(&c->talk, arg, err) != TL_OK) return err->code;
-    c->retries = 0;
-    tl_status("loaded: %d messages", c->talk.n + (c->talk.system != NULL));
-    return CHAT_NEXT_LINE;
+    chat_talk old = c->talk;
+    if (want(arg, "load", "the name of a file", err) != TL_OK) return err->code;
+    c->talk = (chat_talk){0};
+    int rc = tl_chat_talk_load(&c->talk, arg, err);
+    if (rc == TL_OK && (rc = tl_chat_turn_try(c, err)) != TL_OK) tl_error_context(err, "%s", arg);
+    if (rc != TL_OK) {
+        chat_talk refused = c->talk;
+        c->talk = old;
+        old = refused;
+    } else {
+        c->retries = 0;
+        tl_status("loaded: %d messages", c->talk.n + (c->talk.system.role != NULL));
+    }
+    tl_chat_talk_free(&old);
+    return rc == TL_OK ? CHAT_NEXT_LINE : rc;
 }
 
 static const tl_opt settable[] = {
@@ -118,12 +134,45 @@ static char *keep(chat *c, const char *before, const char *word, size_t n, tl_er
     return at;
 }
 
+/* The value of an option as /set takes it; a number that has none, a text that is not given: "default". */
+static void write_value(const chat *c, const tl_opt *o, tl_buf *out) {
+    const char *at = (const char *)&c->a + o->at;
+    const tl_opt_list *list = (const void *)at;
+    const char *text = o->kind == TL_OPT_STR ? *(const char *const *)(const void *)at : NULL;
+    if (o->kind == TL_OPT_FLAG) tl_buf_str(out, *(const int *)(const void *)at ? "on" : "off");
+    if (o->kind == TL_OPT_INT) tl_buf_fmt(out, "%lld", (long long)*(const int64_t *)(const void *)at);
+    if (o->kind == TL_OPT_NUM) tl_buf_fmt(out, "%.7g", *(const double *)(const void *)at);
+    if (o->kind == TL_OPT_STR) tl_buf_str(out, text ? text : "default");
+    for (int i = 0; o->kind == TL_OPT_LIST && i < list->n; i++) tl_buf_fmt(out, "%s%s", i ? " " : "", list->v[i]);
+    if (o->kind == TL_OPT_LIST && !list->n) tl_buf_str(out, "none");
+}
+
+/* Shows the setting that word [n] names, all if it is empty. 0: there is none to show, negative: no memory. */
+static int show_settings(const chat *c, const char *word, size_t n) {
+    int shown = 0, failed = 0;
+    for (const tl_opt *o = settable; o->names; o++) {
+        const char *name = strstr(o->names, "--") + 2;
+        size_t dashes = strspn(word, "-"), bare = n - dashes;
+        int is_it = bare == 1 ? o->names[0] == '-' && o->names[1] == word[dashes] : bare == strlen(name) && strncmp(name, word + dashes, bare) == 0;
+        if (n && (!is_it || o->kind == TL_OPT_FLAG)) continue;   /* a flag's name alone sets it */
+        tl_buf value = {0};
+        write_value(c, o, &value);
+        tl_buf_add(&value, "", 1);
+        if (!value.failed) tl_status("%-20s %s%s%s", name, value.p, n ? ": " : "", n ? o->help : "");
+        failed |= value.failed;
+        tl_buf_free(&value);
+        shown = 1;
+    }
+    if (!n) tl_status("(/set NAME says what it is, /set NAME VALUE changes it)");
+    return failed ? TL_E_MEMORY : shown;
+}
+
 static int set(chat *c, const char *arg, tl_error *err) {
     size_t n = strcspn(arg, " \t");
     const char *value = arg + n + strspn(arg + n, " \t");
-    if (!*arg) {
-        for (const tl_opt *o = settable; o->names; o++) tl_status("%-18s %s", strstr(o->names, "--") + 2, o->help);
-        return CHAT_NEXT_LINE;
+    if (!*value) {
+        int rc = show_settings(c, arg, n);
+        if (rc) return rc > 0 ? CHAT_NEXT_LINE : tl_fail(err, rc, "out of memory for a setting");
     }
     const char *dashes = arg[0] == '-' ? "" : n == 1 ? "-" : "--", *pos[1];
     char *words[2] = {keep(c, dashes, arg, n, err), *value ? keep(c, "", value, strlen(value), err) : NULL};

@@ -5,31 +5,67 @@
 #include "base/json_read.h"
 #include "cmd/cmd_chat.h"
 
-int tl_chat_talk_add(chat_talk *t, const char *role, const char *text, size_t n, tl_error *err) {
-    chat_message *m = tl_realloc_n(t->m, (size_t)t->n + 1, sizeof *m, "messages", err);
-    if (!m) return TL_E_MEMORY;
-    t->m = m;
-    m += t->n;
-    *m = (chat_message){.role = role};
-    tl_buf_add(&m->text, text, n);
-    tl_buf_add(&m->text, "", 1);   /* a terminator, for those who want one */
-    if (m->text.failed) {
-        tl_buf_free(&m->text);
+enum { MAX_DEPTH = 64 };   /* of JSON */
+
+static int skip_value(tl_json_in *r, tl_json_kind kind) {
+    if (kind == TL_JSON_FAULT) return -1;
+    if (kind != TL_JSON_LIST && kind != TL_JSON_DICT) return 0;
+    for (int first = 1; tl_json_more(r, first) > 0; first = 0)
+        if ((kind == TL_JSON_DICT && tl_json_key(r) < 0) || skip_value(r, tl_json_value(r)) < 0) return -1;
+    return *r->fault ? -1 : 0;
+}
+
+static void free_message(chat_message *m) {
+    tl_buf_free(&m->json);
+    tl_buf_free(&m->plain);
+    *m = (chat_message){0};
+}
+
+/* Takes json and plain, also after an error. */
+static int add_message(chat_talk *t, chat_message m, tl_error *err) {
+    chat_message *all = m.json.failed || m.plain.failed ? NULL : tl_realloc_n(t->m, (size_t)t->n + 1, sizeof *all, "messages", err);
+    if (!all) {
+        free_message(&m);
         return tl_fail(err, TL_E_MEMORY, "out of memory for a message");
     }
-    m->text.n = n;
-    t->n++;
+    t->m = all;
+    all[t->n++] = m;
+    return TL_OK;
+}
+
+static chat_message new_message(const char *role, const char *text, size_t n) {
+    chat_message m = {.role = role};
+    tl_json j = {.out = &m.json};
+    tl_json_begin(&j, NULL, '{');
+    tl_json_cstr(&j, "role", role);
+    tl_json_str(&j, "content", text, n);
+    tl_json_end(&j, '}');
+    return m;
+}
+
+int tl_chat_talk_add(chat_talk *t, const char *role, const char *text, size_t n, tl_error *err) {
+    return add_message(t, new_message(role, text, n), err);
+}
+
+int tl_chat_talk_set_system(chat_talk *t, const char *text, tl_error *err) {
+    chat_message m = *text ? new_message("system", text, strlen(text)) : (chat_message){0};
+    if (m.json.failed) {
+        free_message(&m);
+        return tl_fail(err, TL_E_MEMORY, "out of memory for a message");
+    }
+    free_message(&t->system);
+    t->system = m;
     return TL_OK;
 }
 
 void tl_chat_talk_cut(chat_talk *t, int n) {
-    while (t->n > n) tl_buf_free(&t->m[--t->n].text);
+    while (t->n > n) free_message(&t->m[--t->n]);
 }
 
 void tl_chat_talk_drop(chat_talk *t, int n) {
-    for (int i = 0; i < n; i++) tl_buf_free(&t->m[i].text);
+    for (int i = 0; i < n; i++) free_message(&t->m[i]);
     t->n -= n;
-    memmove(t->m, t->m + n, (size_t)t->n * sizeof *t->m);
+    if (t->n) memmove(t->m, t->m + n, (size_t)t->n * sizeof *t->m);
 }
 
 static int is_user(const chat_message *m) { return strcmp(m->role, "user") == 0; }
@@ -40,46 +76,65 @@ int tl_chat_talk_last_turn(const chat_talk *t) {
     return i;
 }
 
-int tl_chat_talk_second_turn(const chat_talk *t) {
-    for (int i = 1; i < t->n; i++)
-        if (is_user(&t->m[i])) return i;
-    return 0;
+int tl_chat_talk_turn(const chat_talk *t, int turn) {
+    int i = 0;
+    while (turn > 0 && ++i < t->n) turn -= is_user(&t->m[i]);
+    return turn > 0 ? -1 : i;
 }
 
-int tl_chat_talk_set(char **to, const char *text, tl_error *err) {
-    char *copy = *text ? tl_strdup(text, err) : NULL;
-    if (*text && !copy) return TL_E_MEMORY;
-    tl_free(*to);
-    *to = copy;
+void tl_chat_talk_json(const chat_talk *t, int from, tl_buf *out) {
+    const char *before = "[";
+    for (int i = t->system.role ? -1 : from; i < t->n; i = i < 0 ? from : i + 1) {
+        const chat_message *m = i < 0 ? &t->system : &t->m[i];
+        tl_buf_str(out, before);
+        tl_buf_add(out, m->plain.n ? m->plain.p : m->json.p, m->plain.n ? m->plain.n : m->json.n);
+        before = ", ";
+    }
+    tl_buf_str(out, *before == '[' ? "[]" : "]");
+}
+
+int tl_chat_message_text(const chat_message *m, tl_buf *out, tl_error *err) {
+    uint8_t closers[MAX_DEPTH];
+    const tl_buf *json = m->plain.n ? &m->plain : &m->json;
+    tl_json_in r = tl_json_open(json->p, json->n, closers, MAX_DEPTH);
+    out->n = 0;
+    tl_json_value(&r);
+    for (int first = 1; tl_json_more(&r, first) > 0 && tl_json_key(&r) > 0; first = 0) {
+        int is_content = tl_slice_is(r.text, "content");
+        tl_json_kind kind = tl_json_value(&r);
+        if (is_content && kind == TL_JSON_STRING) tl_json_text(r.text, out);
+        skip_value(&r, kind);
+    }
+    tl_buf_add(out, "", 1);
+    if (out->failed) return tl_fail(err, TL_E_MEMORY, "out of memory for a message");
+    out->n--;
     return TL_OK;
 }
 
 void tl_chat_talk_free(chat_talk *t) {
     tl_chat_talk_cut(t, 0);
+    free_message(&t->system);
     tl_free(t->m);
-    tl_free(t->system);
     tl_free(t->tools);
+    tl_buf_free(&t->others);
     *t = (chat_talk){0};
 }
 
 /* ---- writing ------------------------------------------------------------------------------------------------------ */
-
-static void write_message(tl_json *j, const char *role, const char *text, size_t n) {
-    tl_json_begin(j, NULL, '{');
-    tl_json_cstr(j, "role", role);
-    tl_json_str(j, "content", text, n);
-    tl_json_end(j, '}');
-}
 
 int tl_chat_talk_save(const chat_talk *t, const char *path, tl_error *err) {
     tl_buf b = {0};
     tl_json j = {.out = &b};
     tl_json_begin(&j, NULL, '{');
     tl_json_begin(&j, "messages", '[');
-    if (t->system) write_message(&j, "system", t->system, strlen(t->system));
-    for (int i = 0; i < t->n; i++) write_message(&j, t->m[i].role, t->m[i].text.p, t->m[i].text.n);
+    for (int i = -!!t->system.role; i < t->n; i++) {
+        const tl_buf *json = i < 0 ? &t->system.json : &t->m[i].json;
+        tl_buf_fmt(&b, "%s", i >= !t->system.role ? ", " : "");
+        tl_buf_add(&b, json->p, json->n);
+    }
     tl_json_end(&j, ']');
     if (t->tools) tl_buf_fmt(&b, ", \"tools\": %s", t->tools);
+    tl_buf_add(&b, t->others.p, t->others.n);
     tl_json_end(&j, '}');
     tl_buf_str(&b, "\n");
     int rc = b.failed ? tl_fail(err, TL_E_MEMORY, "out of memory for the conversation") : tl_write_file(path, b.p, b.n, err);
@@ -89,67 +144,136 @@ int tl_chat_talk_save(const chat_talk *t, const char *path, tl_error *err) {
 
 /* ---- reading ------------------------------------------------------------------------------------------------------ */
 
-enum { MAX_DEPTH = 64 };
+/* What is wrong with a file. Faults of the JSON itself come first: they are told by read_file. */
+#define FAULT(r, ...) (*(r)->fault ? TL_OK : tl_fail(err, TL_E_FORMAT, __VA_ARGS__))
 
-static int skip_value(tl_json_in *r, tl_json_kind kind) {
-    if (kind == TL_JSON_FAULT) return -1;
-    if (kind != TL_JSON_LIST && kind != TL_JSON_DICT) return 0;
-    for (int first = 1; tl_json_more(r, first) > 0; first = 0)
-        if ((kind == TL_JSON_DICT && tl_json_key(r) < 0) || skip_value(r, tl_json_value(r)) < 0) return -1;
-    return *r->fault ? -1 : 0;
+/* Appends a member as it stands in the text; from: behind its colon. */
+static void copy_member(const tl_json_in *r, const char *before, tl_slice key, const char *from, tl_buf *out) {
+    from += strspn(from, " \t\r\n");
+    tl_buf_fmt(out, "%s\"%.*s\": ", before, (int)key.n, key.p);
+    tl_buf_add(out, from, (size_t)(r->p - from));
 }
 
-static const char *const roles[] = {"system", "user", "assistant", "tool"};
-
-static const char *known_role(const tl_buf *text) {
+/* The roles of the OpenAI API. */
+static const char *known_role(tl_slice text) {
+    static const char *const roles[] = {"system", "developer", "user", "assistant", "tool", "function"};
     for (size_t i = 0; i < sizeof roles / sizeof *roles; i++)
-        if (tl_slice_is((tl_slice){text->p, text->n}, roles[i])) return roles[i];
+        if (tl_slice_is(text, roles[i])) return roles[i];
     return NULL;
 }
 
-/* A string member; where it is another kind of value, an error with the member's name. */
-static int read_text(tl_json_in *r, const char *name, tl_buf *out, tl_error *err) {
-    if (tl_json_value(r) != TL_JSON_STRING) return tl_fail(err, TL_E_FORMAT, "line %d: \"%s\" is no text", r->line, name);
-    out->n = 0;
-    tl_json_text(r->text, out);
-    tl_buf_add(out, "", 1);
-    if (out->failed) return tl_fail(err, TL_E_MEMORY, "out of memory for a message");
-    out->n--;
+/* A part of a content: {"type": "text", "text": "..."}. Parts become lines of one text. */
+static int read_part(tl_json_in *r, int number, tl_buf *out, tl_error *err) {
+    tl_slice type = {0}, text = {0};
+    if (tl_json_value(r) != TL_JSON_DICT) return FAULT(r, "\"content\": part %d is no object", number);
+    for (int first = 1; tl_json_more(r, first) > 0 && tl_json_key(r) > 0; first = 0) {
+        tl_slice key = r->text;
+        tl_json_kind kind = tl_json_value(r);
+        if (kind == TL_JSON_STRING && tl_slice_is(key, "type")) type = r->text;
+        if (kind == TL_JSON_STRING && tl_slice_is(key, "text")) text = r->text;
+        if (skip_value(r, kind) < 0) return TL_OK;
+    }
+    if (!tl_slice_is(type, "text") || !text.p)
+        return FAULT(r, "\"content\": part %d is of type \"%.*s\", and only text can be read", number, (int)(type.n < 40 ? type.n : 40),
+                     type.p ? type.p : "");
+    if (number > 1) tl_buf_str(out, "\n");
+    tl_json_text(text, out);
     return TL_OK;
 }
 
-static int read_members(tl_json_in *r, tl_buf *role, tl_buf *text, tl_error *err) {
+/* What is known of a message while it is read. */
+typedef struct incoming {
+    const char *role;
+    int has_content, odd;     /* odd: the content is not just text */
+    tl_buf text;              /* of it */
+} incoming;
+
+static int read_content(tl_json_in *r, tl_json_kind kind, incoming *m, tl_error *err) {
+    m->has_content = kind == TL_JSON_STRING || kind == TL_JSON_LIST ? 1 : -1;   /* -1: null */
+    m->odd = kind != TL_JSON_STRING;
+    m->text.n = 0;
+    if (kind == TL_JSON_STRING) tl_json_text(r->text, &m->text);
+    int rc = TL_OK, n = 0;
+    if (kind == TL_JSON_LIST)
+        for (int first = 1; rc == TL_OK && tl_json_more(r, first) > 0; first = 0) rc = read_part(r, ++n, &m->text, err);
+    else if (kind != TL_JSON_STRING && kind != TL_JSON_NULL) rc = FAULT(r, "\"content\" is neither a text nor a list of parts");
+    return rc;
+}
+
+/* A member's value. Those that no template of ours is known to read are kept as they are. */
+static int read_member(tl_json_in *r, tl_slice key, incoming *m, tl_error *err) {
+    static const struct { const char *name; tl_json_kind kind; const char *what; } known[] = {
+        {"name", TL_JSON_STRING, "text"}, {"tool_call_id", TL_JSON_STRING, "text"}, {"reasoning_content", TL_JSON_STRING, "text"},
+        {"tool_calls", TL_JSON_LIST, "list"},
+    };
+    tl_json_kind kind = tl_json_value(r);
+    if (tl_slice_is(key, "content")) return read_content(r, kind, m, err);
+    if (tl_slice_is(key, "role")) {
+        m->role = kind == TL_JSON_STRING ? known_role(r->text) : NULL;
+        return m->role ? TL_OK : FAULT(r, "\"role\" is not system, developer, user, assistant, tool or function");
+    }
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        if (tl_slice_is(key, known[i].name) && kind != known[i].kind && kind != TL_JSON_NULL)
+            return FAULT(r, "\"%s\" is no %s", known[i].name, known[i].what);
+    skip_value(r, kind);
+    return TL_OK;
+}
+
+/* The members, and to *plain the object with its content as a text. */
+static int read_members(tl_json_in *r, incoming *m, tl_buf *plain, tl_error *err) {
     int rc = TL_OK;
-    if (tl_json_value(r) != TL_JSON_DICT) return tl_fail(err, TL_E_FORMAT, "line %d: a message is no object", r->line);
+    if (tl_json_value(r) != TL_JSON_DICT) return FAULT(r, "is no object");
     for (int first = 1; rc == TL_OK && tl_json_more(r, first) > 0; first = 0) {
         if (tl_json_key(r) < 0) break;
-        if (tl_slice_is(r->text, "role")) rc = read_text(r, "role", role, err);
-        else if (tl_slice_is(r->text, "content")) rc = read_text(r, "content", text, err);
-        else rc = tl_fail(err, TL_E_UNSUPPORTED, "line %d: a message has \"%.*s\", which is not known here", r->line,
-                          (int)(r->text.n < 40 ? r->text.n : 40), r->text.p);
+        tl_slice key = r->text;
+        const char *value = r->p;
+        rc = read_member(r, key, m, err);
+        if (rc != TL_OK || *r->fault) break;
+        tl_buf_str(plain, first ? "{" : ", ");
+        tl_json j = {.out = plain};
+        if (tl_slice_is(key, "content")) tl_json_str(&j, "content", m->text.p ? m->text.p : "", m->text.n);
+        else copy_member(r, "", key, value, plain);
+    }
+    tl_buf_str(plain, "}");
+    if (rc != TL_OK || *r->fault) return rc;
+    if (!m->role) return FAULT(r, "\"role\" is missing");
+    if (m->has_content <= 0 && strcmp(m->role, "assistant") != 0)
+        return FAULT(r, "\"content\" %s", m->has_content ? "is null" : "is missing");
+    return TL_OK;
+}
+
+static int read_message(tl_json_in *r, chat_talk *t, tl_error *err) {
+    const char *from = r->p;
+    chat_message m = {0};
+    incoming got = {0};
+    int rc = read_members(r, &got, &m.plain, err), is_first = !t->n && !t->system.role;
+    while (from < r->p && *from != '{') from++;
+    tl_buf_add(&m.json, from, (size_t)(r->p - from));
+    m.plain.failed |= got.text.failed;
+    if (!got.odd) tl_buf_free(&m.plain);
+    tl_buf_free(&got.text);
+    m.role = got.role;
+    if (rc == TL_OK && !*r->fault) rc = add_message(t, m, err);
+    else free_message(&m);
+    if (rc == TL_OK && !*r->fault && is_first && (strcmp(m.role, "system") == 0 || strcmp(m.role, "developer") == 0))
+        t->system = t->m[--t->n];
+    return rc;
+}
+
+static int read_messages(tl_json_in *r, chat_talk *t, tl_error *err) {
+    int rc = TL_OK, n = 0;
+    for (int first = 1; rc == TL_OK && tl_json_more(r, first) > 0; first = 0) {
+        n++;
+        rc = read_message(r, t, err);
+        if (rc != TL_OK) tl_error_context(err, "line %d: message %d", r->line, n);
     }
     return rc;
 }
 
-static int read_message(tl_json_in *r, chat_talk *t, tl_error *err) {
-    tl_buf role = {0}, text = {0};
-    int rc = read_members(r, &role, &text, err);
-    const char *name = rc == TL_OK ? known_role(&role) : NULL;
-    if (rc == TL_OK && (!name || !text.p)) {
-        if (!*r->fault)
-            rc = tl_fail(err, TL_E_FORMAT, "line %d: a message needs \"content\" and a \"role\" of system, user, assistant or tool",
-                         r->line);
-    } else if (rc == TL_OK && strcmp(name, "system") == 0) {
-        if (t->n || t->system) rc = tl_fail(err, TL_E_FORMAT, "line %d: a system message can only come first", r->line);
-        else rc = tl_chat_talk_set(&t->system, text.p, err);
-    } else if (rc == TL_OK) rc = tl_chat_talk_add(t, name, text.p, text.n, err);
-    tl_buf_free(&role);
-    tl_buf_free(&text);
-    return rc;
-}
-
 static int read_tools(tl_json_in *r, chat_talk *t, tl_error *err) {
-    if (tl_json_value(r) != TL_JSON_LIST) return *r->fault ? TL_OK : tl_fail(err, TL_E_FORMAT, "line %d: the tools are no list", r->line);
+    tl_json_kind kind = tl_json_value(r);
+    if (kind == TL_JSON_NULL) return TL_OK;
+    if (kind != TL_JSON_LIST) return FAULT(r, "line %d: the tools are no list", r->line);
     const char *from = r->p - 1;   /* the bracket */
     if (skip_value(r, TL_JSON_LIST) < 0) return TL_OK;
     tl_free(t->tools);
@@ -159,21 +283,25 @@ static int read_tools(tl_json_in *r, chat_talk *t, tl_error *err) {
     return TL_OK;
 }
 
+/* An object with "messages", as requests of the OpenAI API have it, or the list alone. */
 static int read_talk(tl_json_in *r, chat_talk *t, tl_error *err) {
-    int rc = TL_OK;
-    if (tl_json_value(r) != TL_JSON_DICT) return *r->fault ? TL_OK : tl_fail(err, TL_E_FORMAT, "is no object with \"messages\"");
+    int rc = TL_OK, found = 0;
+    tl_json_kind kind = tl_json_value(r);
+    if (kind == TL_JSON_LIST) return read_messages(r, t, err);
+    if (kind != TL_JSON_DICT) return FAULT(r, "is no conversation: an object with \"messages\", or a list of them");
     for (int first = 1; rc == TL_OK && tl_json_more(r, first) > 0; first = 0) {
         if (tl_json_key(r) < 0) break;
-        if (tl_slice_is(r->text, "tools")) rc = read_tools(r, t, err);
-        else if (!tl_slice_is(r->text, "messages"))
-            rc = tl_fail(err, TL_E_UNSUPPORTED, "line %d: \"%.*s\" is not known here", r->line,
-                         (int)(r->text.n < 40 ? r->text.n : 40), r->text.p);
-        else if (tl_json_value(r) != TL_JSON_LIST)
-            rc = *r->fault ? TL_OK : tl_fail(err, TL_E_FORMAT, "line %d: \"messages\" is no list", r->line);
-        else
-            for (int one = 1; rc == TL_OK && tl_json_more(r, one) > 0; one = 0) rc = read_message(r, t, err);
+        tl_slice key = r->text;
+        const char *value = r->p;
+        if (tl_slice_is(key, "tools")) rc = read_tools(r, t, err);
+        else if (tl_slice_is(key, "messages")) {
+            if (tl_json_value(r) != TL_JSON_LIST) rc = FAULT(r, "line %d: \"messages\" is no list", r->line);
+            else if (found++) rc = FAULT(r, "line %d: \"messages\" stands there twice", r->line);
+            else rc = read_messages(r, t, err);
+        } else if (skip_value(r, tl_json_value(r)) == 0) copy_member(r, ", ", key, value, &t->others);
     }
-    return rc;
+    if (rc == TL_OK && t->others.failed) rc = tl_fail(err, TL_E_MEMORY, "out of memory for the conversation");
+    return rc == TL_OK && !found ? FAULT(r, "is no conversation: it has no \"messages\"") : rc;
 }
 
 /* Reads a file by fn, which leaves faults of the JSON to be told here. */
@@ -192,16 +320,6 @@ static int read_file(chat_talk *t, const char *path, int (*fn)(tl_json_in *, cha
     return rc;
 }
 
-int tl_chat_talk_load(chat_talk *t, const char *path, tl_error *err) {
-    chat_talk read = {0};
-    int rc = read_file(&read, path, read_talk, err);
-    if (rc == TL_OK) {
-        chat_talk old = *t;
-        *t = read;
-        read = old;
-    }
-    tl_chat_talk_free(&read);
-    return rc;
-}
+int tl_chat_talk_load(chat_talk *t, const char *path, tl_error *err) { return read_file(t, path, read_talk, err); }
 
 int tl_chat_talk_read_tools(chat_talk *t, const char *path, tl_error *err) { return read_file(t, path, read_tools, err); }

@@ -6,32 +6,41 @@
 
 /* ---- the prompt --------------------------------------------------------------------------------------------------- */
 
-static int think_is(const chat *c, const char *word) { return c->a.think && strcmp(c->a.think, word) == 0; }
+static int think_is(const chat *c, const char *word) { return strcmp(c->a.think, word) == 0; }
 
-/* The conversation, or for a check others [n_others] in its place. */
-static tl_chat *render(const chat *c, const tl_chat_message *others, int n_others, tl_error *err) {
-    const chat_talk *t = &c->talk;
-    tl_chat_message *m = tl_alloc_n((size_t)(t->n + n_others) + 1, sizeof *m, "messages", err);
-    if (!m) return NULL;
-    int n = 0;
-    if (t->system) m[n++] = (tl_chat_message){"system", t->system, 0};
-    for (int i = 0; i < t->n && !n_others; i++) m[n++] = (tl_chat_message){t->m[i].role, t->m[i].text.p, t->m[i].text.n};
-    for (int i = 0; i < n_others; i++) m[n++] = others[i];
-    tl_chat_options o = {.messages = m, .n_messages = n, .tools_json = t->tools, .chat_template = c->template_text};
+/* Messages from, from + 1, ... of a conversation, with the system message and the beginning of an answer. */
+static tl_chat *render(const chat *c, const chat_talk *t, int from, int is_answered, tl_error *err) {
+    tl_buf messages = {0};
+    tl_chat_talk_json(t, from, &messages);
+    tl_buf_add(&messages, "", 1);
+    tl_chat_options o = {.messages_json = messages.p, .tools_json = t->tools, .chat_template = c->template_text,
+                         .no_generation_prompt = is_answered};
     if (think_is(c, "on")) o.variables_json = "{\"enable_thinking\": true}";
     if (think_is(c, "off")) o.variables_json = "{\"enable_thinking\": false}";
-    if (n_others > 1) o.no_generation_prompt = 1;
-    tl_chat *r = tl_chat_render(c->m, &o, err);
-    tl_free(m);
+    tl_chat *r = NULL;
+    if (messages.failed) tl_fail(err, TL_E_MEMORY, "out of memory for the messages");
+    else r = tl_chat_render(c->m, &o, err);
+    tl_buf_free(&messages);
+    return r;
+}
+
+/* A question in place of the conversation, with an answer or without. */
+static tl_chat *render_hello(const chat *c, int is_answered, tl_error *err) {
+    chat_talk t = {.system = c->talk.system, .tools = c->talk.tools};
+    int rc = tl_chat_talk_add(&t, "user", "1", 1, err);
+    if (rc == TL_OK && is_answered) rc = tl_chat_talk_add(&t, "assistant", "2", 1, err);
+    tl_chat *r = rc == TL_OK ? render(c, &t, 0, is_answered, err) : NULL;
+    t.system = (chat_message){0};   /* the conversation's */
+    t.tools = NULL;
+    tl_chat_talk_free(&t);
     return r;
 }
 
 /* The token that the template puts behind an answer, if it is a control token: files do not always name it. */
 static int32_t find_end(const chat *c) {
-    static const tl_chat_message m[2] = {{"user", "1", 0}, {"assistant", "2", 0}};
     int n = 0;
     int32_t id = -1;
-    tl_chat *r = render(c, m, 2, NULL);   /* a template that refuses this only says nothing of its end */
+    tl_chat *r = render_hello(c, 1, NULL);   /* a template that refuses this only says nothing of its end */
     const tl_chat_run *runs = tl_chat_runs(r, &n), *last = n ? &runs[n - 1] : NULL;
     if (last && last->trusted && n > 1) {
         size_t at = strspn(last->text, " \n");
@@ -43,7 +52,6 @@ static int32_t find_end(const chat *c) {
 }
 
 int tl_chat_turn_check(chat *c, tl_error *err) {
-    static const tl_chat_message hello = {"user", "Hi", 0};
     const char *text = c->template_text ? c->template_text : tl_model_chat_template(c->m);
     if (!text)
         return tl_fail(err, TL_E_UNSUPPORTED,
@@ -51,11 +59,17 @@ int tl_chat_turn_check(chat *c, tl_error *err) {
                        "tinyllm run MODEL -p TEXT");
     if ((think_is(c, "on") || think_is(c, "off")) && !strstr(text, "enable_thinking"))
         tl_status("warning: the chat template does not know enable_thinking: --think %s changes nothing", c->a.think);
-    tl_chat *r = render(c, &hello, 1, err);
+    tl_chat *r = render_hello(c, 0, err);
     if (!r) return err->code;
     tl_chat_free(r);
     c->end = find_end(c);
     return TL_OK;
+}
+
+int tl_chat_turn_try(const chat *c, tl_error *err) {
+    tl_chat *r = c->talk.n ? render(c, &c->talk, 0, 0, err) : NULL;
+    tl_chat_free(r);
+    return err->code;
 }
 
 /* How many tokens are left for an answer when turns are dropped to make room. */
@@ -64,27 +78,44 @@ static int room(const chat *c) {
     return c->a.n >= 0 && c->a.n < quarter ? (int)c->a.n : quarter;
 }
 
-/* Renders what fits: whole turns are dropped from the front if that is allowed. */
-static tl_chat *render_to_fit(chat *c, tl_error *err) {
-    int ctx = tl_session_ctx(c->s), shift = c->a.overflow && strcmp(c->a.overflow, "shift") == 0;
-    c->dropped = 0;
-    for (;;) {
-        int n = 0, second = tl_chat_talk_second_turn(&c->talk);
-        tl_chat *r = render(c, NULL, 0, err);
-        if (!r) return NULL;
-        tl_chat_ids(r, &n);
-        int too_long = n > ctx || (shift && c->dropped + (n > ctx - 1) && n > ctx - room(c));
-        if (!n) tl_fail(err, TL_E_FORMAT, "the chat template makes nothing of the conversation");
-        else if (too_long && shift && second) {
-            tl_chat_talk_drop(&c->talk, second);
-            c->dropped++;
-        } else if (n > ctx)
-            tl_fail(err, TL_E_CONTEXT, "the conversation has %d tokens, %d more than the context of %d: %s, or start with -c %d", n,
-                    n - ctx, ctx, second ? "/undo, /reset, --overflow shift (/set overflow shift)" : "say it with fewer words", n + room(c));
-        else return r;
+/* The conversation without its first turns; *n its tokens. */
+static tl_chat *render_rest(const chat *c, int turns, int *n, tl_error *err) {
+    tl_chat *r = render(c, &c->talk, tl_chat_talk_turn(&c->talk, turns), 0, err);
+    tl_chat_ids(r, n);
+    if (r && !*n) {
+        tl_fail(err, TL_E_FORMAT, "the chat template makes nothing of the conversation");
         tl_chat_free(r);
-        if (err->code) return NULL;
+        return NULL;
     }
+    return r;
+}
+
+/* Renders what fits: if that is allowed, as few turns as possible are dropped from the front. The last one is not: it may
+ * fill the context. So it takes about log2(turns) renders. */
+static tl_chat *render_to_fit(chat *c, tl_error *err) {
+    int ctx = tl_session_ctx(c->s), shift = strcmp(c->a.overflow, "shift") == 0, last = 0, n, few = 0;
+    while (tl_chat_talk_turn(&c->talk, last + 1) > 0) last++;
+    c->dropped = 0;
+    tl_chat *r = render_rest(c, 0, &n, err);
+    if (!r || n <= ctx - (shift && last)) return r;
+    for (int many = shift ? last : 0; r && few < many;) {   /* few are too few; with many it fits, or nothing does */
+        int half = many - few > 1 ? few + (many - few) / 2 : many;
+        tl_chat_free(r);
+        r = render_rest(c, half, &n, err);
+        c->dropped = half;
+        if (half == many) break;
+        if (n <= ctx - room(c)) many = half;
+        else few = half;
+    }
+    if (r && n > ctx) {
+        tl_fail(err, TL_E_CONTEXT, "the conversation has %d tokens, %d more than the context of %d: %s, or start with -c %d", n, n - ctx, ctx,
+                last && !shift ? "/undo, /reset, --overflow shift (/set overflow shift)" : "say it with fewer words", n + room(c));
+        tl_chat_free(r);
+        r = NULL;
+    }
+    if (!r) c->dropped = 0;
+    else tl_chat_talk_drop(&c->talk, tl_chat_talk_turn(&c->talk, c->dropped));
+    return r;
 }
 
 /* ---- showing ------------------------------------------------------------------------------------------------------ */

@@ -30,12 +30,16 @@ one=$(text 1)
 check one_answer [ -n "$one" ]
 run run "$m" --chat -p "the end" $same --json
 check same_as_run [ "\"$(json text)\"" = "$one" ]
+chat '/set temp 0\r\n/set n 8\r\n/set ignore-eos\r\nthe end\r\n/quit\r\nx\r\n' "$m" --json
+check line_ends_of_commands eval 'exits 0 && answers 1 && [ "$(text 1)" = "$one" ]'
 chat 'the end\r\n\n  \n' "$m" $same --json
 check line_ends_and_blank_lines eval 'exits 0 && answers 1 && [ "$(text 1)" = "$one" ]'
 chat 'the end\n' "$m" $same -q
 check text_alone eval 'exits 0 && silent err && [ "$(tail -c 1 "$tmp/out")" = "" ] && ! out_has "> "'
 chat 'a\377b\300\n\nx\000y\n' "$m" $same --json
 check any_bytes eval 'exits 0 && answers 2'
+printf 'a\377b\300\n/save %s\n' "$tmp/bytes.json" | ${RUNNER:-} "$TINYLLM" chat "$m" $same -q >"$tmp/out" 2>"$tmp/err"
+check any_bytes_are_saved_as_text grep -q "$(printf '"a\357\277\275b\357\277\275"')" "$tmp/bytes.json"
 awk 'BEGIN { for (i = 0; i < 131072; i++) printf "the end "; print "" }' >"$tmp/long"
 rc=0; ${RUNNER:-} "$TINYLLM" chat "$m" $same <"$tmp/long" >"$tmp/out" 2>"$tmp/err" || rc=$?
 check megabyte eval 'exits 1 && silent out && [ "$(grep -c "^tinyllm: " "$tmp/err")" = 1 ]'
@@ -72,6 +76,9 @@ chat '/set temp -1\n/set tmep 1\n/set logit-bias 400=1\n/set think no\n/foo\n/st
 check wrong_commands eval 'exits 1 && silent out && [ "$(grep -c "^tinyllm: " "$tmp/err")" = 10 ] && err_has "did you mean /stats?"'
 chat '/help\n/set\n' "$m" -q
 check help_lists_all eval 'exits 0 && [ "$(grep -c "^# /" "$tmp/err")" = "$(grep -c "^CHAT_COMMAND(" src/cmd/chat_commands.def)" ] && err_has "# top-k"'
+chat '/set temp 0.25\n/set temp\n/set n\n/set think off\n/set stop x y\n/set\n' "$m" -q
+check set_shows_values eval 'exits 0 && grep -q "^# temp  *0.25: temperature" "$tmp/err" && grep -q "^# n-predict  *-1: " "$tmp/err" &&
+    grep -q "^# think  *off$" "$tmp/err" && grep -q "^# stop  *x y$" "$tmp/err" && grep -q "^# ignore-eos  *off$" "$tmp/err" && grep -q "^# top-k  *40$" "$tmp/err"'
 chat '/quit\nthe end\n' "$m" $same
 check quit eval 'exits 0 && silent out'
 chat '/system be\nthe end\n' "$m" $same --json
@@ -83,14 +90,40 @@ check system_by_command eval '[ "$(text 1)" = "$second" ] && [ "$second" != "$on
 printf '/save %s/none/x.json\nthe end\n' "$tmp" | ${RUNNER:-} "$TINYLLM" chat "$m" $same --json -q >"$tmp/out" 2>"$tmp/err"
 check save_fails eval 'one_line && err_has none/x.json && [ "$(text 2)" = "$one" ]'
 n=0
-for bad in '' '[]' '{"messages": 1}' '{"messages": [1]}' '{"messages": [{"role": "user"}]}' '{"messages": [{"role": "king", "content": ""}]}' \
-    '{"messages": [{"role": "user", "content": "x"}, {"role": "system", "content": "x"}]}' '{"messages": [{"role": "user", "content": 1}]}' \
-    '{"messages": [], "tools": {}}' '{"messages": [{"role": "user", "content": "x", "tool_calls": []}]}' '{"messages": []} x' '{"massages": []}'; do
+for bad in '' '3' '{"messages": 1}' '{"messages": [1]}' '{"messages": [{"role": "user"}]}' '{"messages": [{"role": "king", "content": ""}]}' \
+    '{"messages": [], "messages": []}' '{"messages": [{"role": "user", "content": 1}]}' \
+    '{"messages": [], "tools": {}}' '{"messages": [{"role": "user", "content": "x", "tool_calls": {}}]}' '{"messages": []} x' '{"massages": []}' \
+    '{"messages": [{"role": "user", "content": null}]}' '[{"role": "user", "content": [1]}]' '[{"role": 1, "content": ""}]' '[{"content": ""}]' \
+    '[{"role": "user", "content": [{"type": "text", "text": 1}]}]' '[{"role": "user", "content": "x", "name": ["x"]}]' '[{"role": "user", "content": "x"]'; do
     n=$((n + 1))
     printf '%s' "$bad" >"$tmp/bad.json"
     printf 'the end\n/load %s\n/retry\n' "$tmp/bad.json" | ${RUNNER:-} "$TINYLLM" chat "$m" $same -q --json >"$tmp/out" 2>"$tmp/err"
     check "bad_conversation_$n" eval 'one_line && err_has bad.json && [ "$(text 1)" = "$one" ] && grep -q "^{\"error\": " "$tmp/out" && [ "$(text 3)" = "$one" ]'
 done
+
+# ---- conversations of other programs: all members stay, and the template gets them; parts of a content are lines
+printf '%s' '{% for m in messages %}<|bos|>{{ m.role }}{{ m.name }}{{ m.tool_call_id }}{% if m.tool_calls %}{{ m.tool_calls[0].id }}{% endif %}{{ m.reasoning_content }}: {{ m.content }}<|im_end|>{% endfor %}' >"$tmp/all.jinja"
+cat >"$tmp/openai.json" <<'EOF'
+{"messages": [{"role": "developer", "content": "be"}, {"content": [{"type": "text", "text": "a\u0041"}, {"type": "text", "text": "b"}], "role": "user",  "name": "ada"}, {"role": "assistant", "content": null, "tool_calls": [{"id": "call_1", "type": "function", "function": {"name": "rain", "arguments": "{}"}}], "reasoning_content": "hm", "refusal": null}, {"role": "tool", "tool_call_id": "call_1", "content": "42"}], "tools": [], "model": "m", "temperature": 0.5}
+EOF
+printf '/load %s\n/save %s\n/retry\n' "$tmp/openai.json" "$talk" | ${RUNNER:-} "$TINYLLM" chat "$m" $same --json --chat-template "$tmp/all.jinja" >"$tmp/out" 2>"$tmp/err"
+check openai_form eval '! grep -q "^tinyllm" "$tmp/err" && cmp -s "$talk" "$tmp/openai.json" && [ -n "$(text 1)" ]'
+sed 's/\[{"type": "text", "text": "a.u0041"}, {"type": "text", "text": "b"}\]/"aA\\nb"/; s/"content": null/"content": ""/; s/^{"messages": //; s/\], "tools".*/]/' "$tmp/openai.json" >"$tmp/plain.json"
+one_text=$(text 1)
+printf '/load %s\n/retry\n/edit\n' "$tmp/plain.json" | ${RUNNER:-} "$TINYLLM" chat "$m" $same --json --chat-template "$tmp/all.jinja" >"$tmp/out" 2>"$tmp/err"
+check content_as_parts_or_text eval '[ "$(text 1)" = "$one_text" ] && grep -q "^.{.role" "$tmp/plain.json"'
+printf '%s' '{% for m in messages %}{{ m.role }}{{ m.name }}{{ m.tool_call_id }}{% if m.tool_calls %}{{ m.tool_calls[0].id }}{% endif %}{{ m.reasoning_content }}: {{ m.content }}|{% endfor %}' >"$tmp/all.jinja"
+sed 's/, "model".*/}/' "$talk" >"$tmp/case.json"
+check template_gets_all [ "$("$TINYLLM" template "$tmp/all.jinja" --input "$tmp/case.json" 2>&1)" = "developer: be|userada: [{'type': 'text', 'text': 'aA'}, {'type': 'text', 'text': 'b'}]|assistantcall_1hm: None|toolcall_1: 42|" ]
+printf '[{"role": "user", "content": "x"},\n{"role": "user", "content": [{"type": "text", "text": "x"}, {"type": "image_url", "image_url": {}}]}]' >"$tmp/bad.json"
+printf '/load %s\n' "$tmp/bad.json" | ${RUNNER:-} "$TINYLLM" chat "$m" -q >"$tmp/out" 2>"$tmp/err"
+check picture_is_refused eval 'one_line && err_has "bad.json: line 2: message 2: \"content\": part 2 is of type \"image_url\""'
+printf '%s' "{% if messages | length > 1 %}{{ raise_exception('one at a time') }}{% endif %}$form" >"$tmp/one.jinja"
+printf '[{"role": "user", "content": "x"}, {"role": "user", "content": "x"}]' >"$tmp/bad.json"
+printf 'the end\n/load %s\n/retry\n' "$tmp/bad.json" | ${RUNNER:-} "$TINYLLM" chat "$m" $same --json -q --chat-template "$tmp/one.jinja" >"$tmp/out" 2>"$tmp/err"
+check template_refuses_a_file eval 'one_line && err_has "one at a time" && err_has bad.json && [ "$(text 3)" = "$one" ]'
+chat '/system x y\n/system\n/system ""\n/system\n' "$m"
+check system_is_shown eval 'exits 0 && err_has "# system: x y" && err_has "# there is no system message"'
 
 # ---- the end of the context
 chat 'one\ntwo\nthe end of the world and all the other things that are in it and more of them\n/undo\nsix\n' "$m" $same -c 96 --json
@@ -103,6 +136,19 @@ check shift_keeps_system_and_whole_turns eval 'grep -q "^{\"messages\": \[{\"rol
 last=$(text 7)
 printf '/load %s\n/retry\n' "$talk" | ${RUNNER:-} "$TINYLLM" chat "$m" $same -c 96 --overflow shift --json >"$tmp/out" 2>"$tmp/err"
 check shifted_is_as_if_new [ "$(text 1)" = "$last" ]
+
+# 200 turns, of which as few as possible are forgotten: with one less forgotten it would be too long
+awk 'BEGIN { printf "["; for (i = 1; i <= 200; i++) printf "{\"role\": \"user\", \"content\": \"the %s of %d\"},\n{\"role\": \"assistant\", \"content\": \"end\"}%s\n", i % 3 ? "end" : "", i, i < 200 ? "," : ""; print "]" }' >"$tmp/long.json"
+printf '/load %s\nend\n' "$tmp/long.json" | ${RUNNER:-} "$TINYLLM" chat "$m" $same -c 512 --overflow shift --json >"$tmp/out" 2>"$tmp/err"
+n=$(number 1 dropped_turns) last=$(text 1)
+check many_turns eval '[ "$n" -gt 100 ] && [ "$n" -lt 200 ]'
+for less in 0 1; do
+    awk -v n=$((n - less)) 'NR == 1 && n { print "["; next } NR > 2 * n' "$tmp/long.json" >"$tmp/shorter.json"
+    printf '/load %s\nend\n' "$tmp/shorter.json" | ${RUNNER:-} "$TINYLLM" chat "$m" $same -c 505 --overflow shift -n 1 --json >"$tmp/out" 2>"$tmp/err"
+    check "many_turns_less_$less" [ "$(number 1 dropped_turns)" = $less ]
+done
+chat "one\ntwo\n$(awk 'BEGIN { for (i = 0; i < 50; i++) printf "the end " }')\n/save $talk\n" "$m" $same -c 64 --overflow shift --json
+check question_too_long_forgets_nothing eval 'exits 1 && err_has "fewer words" && grep -q "\"one\"" "$talk"'
 
 # ---- templates
 mkmodel "$tmp/none.gguf" --layers 1 --embd 64
@@ -211,6 +257,8 @@ if [ -z "${RUNNER:-}" ] && mkfifo "$tmp/in" 2>/dev/null; then
     "$TINYLLM" chat "$m" $same -q </dev/null | head -n 1 >/dev/null
     (printf 'a\nb\nc\nd\n'; sleep 0.3; printf 'e\nf\n') | "$TINYLLM" chat "$m" $same -q 2>"$tmp/err" | head -n 1 >"$tmp/out"
     check closed_output_is_quiet silent err
+    { { (printf 'a\nb\nc\nd\n'; sleep 0.3; printf 'e\nf\n') | "$TINYLLM" chat "$m" $same -q; echo $? >"$tmp/code"; } | head -n 1 >"$tmp/out"; } 2>"$tmp/err"
+    check closed_output_ends_it eval '[ "$(cat "$tmp/code")" = 141 ] && silent err'   # 128 + SIGPIPE
 else
     echo "skip interrupt_stops_the_answer: no fifo, or a runner"
 fi
