@@ -23,7 +23,7 @@ static char *to_text(tl_slice s, tl_error *err) {
 static int load_weights(struct tl_model *m, const tl_model_options *o, const char *path, tl_error *err) {
     int rc = tl_check_model(m, o->exact, path, err);
     if (rc) return rc;
-    m->identity = tl_model_identity(m);   /* before packing drops the file's pages */
+    m->facts = tl_model_facts(m);
     if (o->no_pack) {
         tl_pack_later(m);
         return TL_OK;

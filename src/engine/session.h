@@ -30,8 +30,8 @@ struct tl_session {
     atomic_int cancelled;     /* by tl_session_cancel, until an eval has ended because of it */
 };
 
-/* A number that other models hardly have: of names, types, shapes and first bytes of tensors, and of hyper-parameters. */
-uint64_t tl_model_identity(const struct tl_model *m);
+/* A number that other models hardly have: of the hyper-parameters in the file and the names, types and shapes of tensors. */
+uint64_t tl_model_facts(const struct tl_model *m);
 
 /* Computes the slice held in s: residual stream through all layers, K/V into the cache, logits of the wanted rows to
  * logits [n_want][n_vocab]. Returns TL_OK, TL_E_CANCELLED, or TL_E_IO if

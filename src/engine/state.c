@@ -6,7 +6,7 @@
 #include <string.h>
 #include "engine/session.h"
 
-enum { VERSION = 2, HEADER = 88, SUM = 80 };
+enum { VERSION = 3, HEADER = 88, SUM = 80 };
 #define KV(NAME, name, elems, bytes) _Static_assert(sizeof #name <= 9, "the name of a cache type does not fit into the header");
 #include "kv.def"
 #undef KV
@@ -36,28 +36,64 @@ static uint64_t sum_of(uint64_t h, const uint8_t *p, size_t n) {
     return h;
 }
 
-uint64_t tl_model_identity(const struct tl_model *m) {
-    uint64_t h = 0xcbf29ce484222325u;
-    const tl_gguf *g = m->gguf;
-    for (uint64_t i = 0; i < g->n_tensors; i++) {
-        const tl_gguf_tensor *t = &g->tensors[i];
-        uint8_t facts[40], some[64] = {0};
-        put(facts, (uint64_t)t->type, 8);
-        for (int k = 0; k < 4; k++) put(facts + 8 + 8 * k, (uint64_t)t->dims[k], 8);
-        h = sum_of(h, (const uint8_t *)t->name.p, t->name.n);
-        h = sum_of(h, facts, sizeof facts);
-        tl_gguf_copy(g, t->data, t->bytes < sizeof some ? t->bytes : sizeof some, some);
-        h = sum_of(h, some, sizeof some);
-    }
-    const tl_hparams *hp = &m->hp;
-    const double numbers[] = {hp->norm_eps, hp->rope[0].base, hp->rope[0].scale, hp->rope[1].base, hp->attn_scale, hp->embd_scale,
-                              hp->attn_softcap, hp->window, hp->rope_period, hp->window_period};
-    for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
+static uint64_t sum_of_number(uint64_t h, uint64_t v) {
+    uint8_t b[8];
+    put(b, v, sizeof b);
+    return sum_of(h, b, sizeof b);
+}
+
+/* ---- identity of a model ---- */
+
+static uint64_t sum_of_key(uint64_t h, const tl_gguf_kv *kv) {
+    h = sum_of_number(sum_of(h, (const uint8_t *)kv->key.p, kv->key.n), kv->n);
+    if (kv->type == TL_GGUF_STR) return sum_of(h, kv->data + 8, (size_t)get(kv->data, 8));
+    for (uint64_t i = 0; i < kv->n; i++) {
+        const double v = tl_gguf_num_at(kv, i);
         uint64_t bits;
-        memcpy(&bits, &numbers[i], sizeof bits);
-        h = (h ^ bits) * 0x100000001b3u;
+        memcpy(&bits, &v, sizeof bits);
+        h = sum_of_number(h, bits);
     }
     return h;
+}
+
+uint64_t tl_model_facts(const struct tl_model *m) {
+    const tl_gguf *g = m->gguf;
+    const size_t arch = strlen(m->arch_name);
+    uint64_t h = sum_of(VERSION, (const uint8_t *)m->arch_name, arch);
+    for (uint64_t i = 0; i < g->n_kv; i++) {
+        const tl_slice key = g->kv[i].key;
+        if (key.n > arch && key.p[arch] == '.' && memcmp(key.p, m->arch_name, arch) == 0) h = sum_of_key(h, &g->kv[i]);
+    }
+    for (uint64_t i = 0; i < g->n_tensors; i++) {
+        const tl_gguf_tensor *t = &g->tensors[i];
+        h = sum_of_number(sum_of(h, (const uint8_t *)t->name.p, t->name.n), (uint64_t)t->type);
+        for (int k = 0; k < 4; k++) h = sum_of_number(h, (uint64_t)t->dims[k]);
+    }
+    return h;
+}
+
+/* The facts and all weights. It takes a second for some GB, so only those wait who save or load states, and it is kept:
+ * threads that ask at the same time find the same. */
+static int identity_of(const struct tl_model *m, uint64_t *identity, tl_error *err) {
+    enum { PART = 1 << 18 };
+    _Atomic uint64_t *kept = &((struct tl_model *)m)->identity;
+    const tl_gguf *g = m->gguf;
+    uint64_t h = *identity = atomic_load(kept);
+    if (h) return TL_OK;
+    uint8_t *part = tl_alloc_n(PART, 1, "a part of a tensor", err);
+    int rc = part ? TL_OK : TL_E_MEMORY;
+    h = m->facts;
+    for (uint64_t i = 0; i < g->n_tensors && rc == TL_OK; i++) {
+        const tl_gguf_tensor *t = &g->tensors[i];
+        for (size_t at = 0, n; at < t->bytes && rc == TL_OK; at += n) {
+            n = t->bytes - at < PART ? t->bytes - at : PART;
+            if (tl_gguf_copy(g, t->data + at, n, part) != TL_OK) rc = tl_fail(err, TL_E_IO, "%s: cannot be read any more", g->path);
+            h = sum_of(h, part, n);
+        }
+    }
+    tl_free(part);
+    if (rc == TL_OK) atomic_store(kept, *identity = h ? h : 1);
+    return rc;
 }
 
 /* ---- layout ---- */
@@ -84,14 +120,14 @@ static uint64_t sum_of_rope(const tl_session *s) {
     return sum_of(VERSION, (const uint8_t *)s->inv_freq, TL_N_ROPES * (size_t)(s->m->hp.n_rot / 2) * sizeof *s->inv_freq);
 }
 
-static void write_header(const tl_session *s, int n_pos, const parts *p, uint8_t *out) {
+static void write_header(const tl_session *s, int n_pos, const parts *p, uint64_t identity, uint8_t *out) {
     const tl_kv *kv = &s->kv;
     memset(out, 0, HEADER);
     memcpy(out, magic, sizeof magic);
     put(out + 8, VERSION, 4);
     put(out + 12, (uint64_t)n_pos, 4);
     put(out + 16, p->all, 8);
-    put(out + 24, s->m->identity, 8);
+    put(out + 24, identity, 8);
     memcpy(out + 32, kv->ops->name, strlen(kv->ops->name));
     put(out + 40, (uint64_t)kv->n_slots, 4);
     put(out + 44, s->m->forms, 4);
@@ -139,9 +175,12 @@ int tl_session_save(const tl_session *s, int seq, void *blob, size_t size, tl_er
     int n = s->kv.n_pos[seq];
     if (!parts_of(&s->kv, n, &p) || size != p.all)
         return tl_fail(err, TL_E_ARGUMENT, "save: the state takes %zu bytes, not %zu", p.all, size);
+    uint64_t identity;
+    int rc = identity_of(s->m, &identity, err);
+    if (rc != TL_OK) return rc;
     uint8_t *page = tl_alloc_big(s->kv.page_bytes, "a page", err), *out = blob;
     if (!page) return TL_E_MEMORY;
-    write_header(s, n, &p, out);
+    write_header(s, n, &p, identity, out);
     out += HEADER;
     for (int i = 0; i < s->kv.n_slots; i++, out += SLOT) put_dims(&s->kv.slots[i].dims, out);
     for (int i = 0; i < n; i++, out += 4) put(out, (uint32_t)*tl_kv_token(&s->kv, seq, i), 4);
@@ -159,7 +198,10 @@ static int check_shape(const tl_session *s, const uint8_t *b, size_t n, tl_error
     const tl_kv *kv = &s->kv;
     char name[9] = "";
     memcpy(name, b + 32, 8);
-    if (get(b + 24, 8) != s->m->identity) return refuse(err, TL_E_FORMAT, "it is of another model");
+    uint64_t identity;
+    int rc = identity_of(s->m, &identity, err);
+    if (rc != TL_OK) return rc;
+    if (get(b + 24, 8) != identity) return refuse(err, TL_E_FORMAT, "it is of another model");
     if (strcmp(name, kv->ops->name) != 0)
         return tl_fail(err, TL_E_ARGUMENT, "saved state: its cache is of type %.8s, this session's of %s", name, kv->ops->name);
     char level[25] = "";

@@ -31,7 +31,8 @@ struct tl_model {
     int max_cols;             /* largest number of columns of any matrix */
     unsigned forms;           /* activation forms (1 << TL_ACT_*) that any matrix wants */
     int64_t n_params, bytes_per_token;
-    uint64_t identity;        /* of the weights and what is computed with them, for saved states */
+    uint64_t facts;           /* sum of hyper-parameters and shapes */
+    _Atomic uint64_t identity;/* of facts and weights, for saved states; 0: not known yet */
     char *name, *arch_name;
     char *chat_template;      /* or NULL */
     double load_seconds;

@@ -101,6 +101,18 @@ cp "$c" "$tmp/good"
 cp "$c" "$tmp/keep"
 mkmodel "$m" --layers 2 --embd 64 --heads 4 --kv-heads 2 --type q8_0
 unusable other_quantization "of another model"
+# One weight in the middle of the embeddings (the first tensor), which the prompt's tokens need not even be; one number.
+cp "$main" "$m"
+printf '\077' | dd of="$m" bs=1 seek=$(($(wc -c <"$m") / 2)) conv=notrunc 2>/dev/null
+unusable other_weight "of another model"
+m=$main
+for used in 3 2; do mkmodel "$tmp/used$used.gguf" --arch qwen3moe --layers 2 --embd 64 --heads 4 --kv-heads 2 --used $used; done
+m=$tmp/used3.gguf
+rm -f "$c"
+go experts "$a"
+cp "$c" "$tmp/good"
+m=$tmp/used2.gguf
+unusable other_hyper_parameter "of another model"
 m=$main
 
 # Several programs at once: each text is right, and what the last one left is whole.

@@ -122,9 +122,9 @@ static void refusals_have_names(void) {
     says(s, blob, 20, TL_E_FORMAT, "cut");
     says(s, blob, size - 1, TL_E_FORMAT, "cut");
     says(s, "GGUF and more text than a header has (which is 88 bytes), so that it is not cut but foreign.", 90, TL_E_FORMAT, "does not begin");
-    blob[8] = 3;
-    says(s, blob, size, TL_E_UNSUPPORTED, "version 3");
-    blob[8] = 2, blob[size - 1] ^= 1;
+    blob[8] = 2;
+    says(s, blob, size, TL_E_UNSUPPORTED, "version 2");
+    blob[8] = 3, blob[size - 1] ^= 1;
     says(s, blob, size, TL_E_FORMAT, "damaged");
     says(s, NULL, 0, TL_E_ARGUMENT, "saved state");
     CHECK(tl_session_load(s, 1, blob, size, NULL) == TL_E_ARGUMENT && tl_session_save_size(s, 1) == 0);
