@@ -28,7 +28,8 @@ typedef struct tl_opt {
 #define TL_OPT_WORD "WORD"
 typedef struct tl_opt_other { const char *names, *same, *hint; } tl_opt_other;
 
-typedef struct tl_opt_list { const char *v[64]; int n; } tl_opt_list;
+enum { TL_OPT_LIST_MAX = 512 };
+typedef struct tl_opt_list { const char *v[TL_OPT_LIST_MAX]; int n; } tl_opt_list;
 
 /* Parses argv[0..argc) into *into (which holds the defaults already). Words that are no option go to pos[0..max_pos),
  * their number to *n_pos. Forms: --name value, --name=value, -n value, -n5 (numbers); "--" ends the options; "-" is a word.

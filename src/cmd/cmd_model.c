@@ -10,6 +10,8 @@
 #include "cmd/term.h"
 #include "compute/compute.h"
 #include "kernels.h"
+#include "model/facts.h"
+#include "perf/perf.h"
 
 const char tl_cmd_kv_help[] = "type of the KV cache, one of"
 #define KV(NAME, name, elems, bytes) " " #name
@@ -76,6 +78,27 @@ int tl_cmd_threads(int n) {
     return started;
 }
 
+/* Where there is no room for a context: what there is room for, by halves. left: bytes, 0: unknown. */
+static void hint_context(const tl_model *m, tl_session_options o, int64_t per_pos, int64_t left, tl_error *err) {
+    char text[32], hint[96];
+    const int64_t most = left && per_pos ? left / per_pos : INT64_MAX;
+    if (!o.n_ctx) o.n_ctx = TL_DEFAULT_CTX;
+    for (tl_session *s = NULL; !s && (o.n_ctx /= 2) >= 64;) {
+        s = o.n_ctx <= most ? tl_session_new(m, &o, NULL) : NULL;
+        tl_session_free(s);
+    }
+    snprintf(hint, sizeof hint, "this process may use %s; -c %d fits", tl_bytes_text(text, (double)left), o.n_ctx);
+    tl_error_hint(err, left && o.n_ctx >= 64 ? hint : "fewer threads, -t, or a smaller context, -c, need less");
+}
+
+/* The cache takes memory as it fills: one that is too large would end the process late. */
+static void warn_of_full_context(int ctx, int64_t per_pos, int64_t left) {
+    char needed[32], text[32];
+    if (left && per_pos * ctx > left)
+        tl_status("warning: a full context of %d tokens takes %s of memory, this process may use %s: -c %lld fits", ctx,
+                  tl_bytes_text(needed, (double)per_pos * ctx), tl_bytes_text(text, (double)left), (long long)(left / per_pos));
+}
+
 tl_session *tl_cmd_session(const tl_model_args *args, const tl_model *m, int n_ctx, int n_batch, tl_error *err) {
     tl_session_options o = tl_session_options_default();
     o.n_ctx = n_ctx;
@@ -84,8 +107,12 @@ tl_session *tl_cmd_session(const tl_model_args *args, const tl_model *m, int n_c
     o.kv_type = tl_cmd_kv(args, err);
     if (o.kv_type < 0) return NULL;
     if (tl_model_warning(m)) tl_status("warning: %s", tl_model_warning(m));
+    tl_system system;
+    tl_system_read("/", &system);
     tl_session *s = tl_session_new(m, &o, err);
-    if (!s && err->code == TL_E_MEMORY) tl_error_hint(err, "fewer threads, -t, or a smaller context, -c, need less");
+    const int64_t per_pos = tl_model_kv_bytes(m, &m->k.kv[o.kv_type]);
+    if (!s && err->code == TL_E_MEMORY) hint_context(m, o, per_pos, system.mem_available, err);
+    if (s) warn_of_full_context(tl_session_ctx(s), per_pos, system.mem_available);
     int64_t trained = tl_model_get_info(m).n_ctx_train;
     if (s && trained > 0 && tl_session_ctx(s) > trained)
         tl_status("warning: the model was trained for contexts of %lld tokens", (long long)trained);

@@ -105,7 +105,7 @@ typedef struct tl_system {
     tl_cpu_count count;                 /* CPUs, affinity, cgroup quota */
     int64_t l1d, l2, llc;               /* bytes of CPU 0's data caches, 0: unknown; llc: the last level */
     int64_t mem_total;                  /* bytes, 0: unknown */
-    int64_t mem_available;              /* what this process may still use, its cgroups' limits included; 0: unknown */
+    int64_t mem_available;              /* what this process may still use, by its cgroups' and own limits; 0: unknown */
     char huge_pages[32];                /* "always", "madvise", "never", or "unknown" */
 } tl_system;
 

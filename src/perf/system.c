@@ -9,6 +9,7 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 const char *tl_perf_root(const char *root) { return strcmp(root, "/") ? root : ""; }
 
@@ -97,6 +98,20 @@ static void take_limit(void *user, const tl_cgroup *g) {
     if (left < s->mem_available) s->mem_available = left;
 }
 
+/* ulimit -v: what is left of the addresses that this process may have. */
+static void take_own_limit(const char *root, tl_system *s) {
+    char path[1024], line[256];
+    long long limit = -1, pages;
+    snprintf(path, sizeof path, "%s/proc/self/limits", root);
+    FILE *f = fopen(path, "r");
+    while (f && limit < 0 && fgets(line, sizeof line, f))
+        if (sscanf(line, "Max address space %lld", &limit) != 1) limit = -1;   /* "unlimited" */
+    if (f) fclose(f);
+    if (limit < 0 || !tl_perf_read_line(line, sizeof line, "%s/proc/self/statm", root) || sscanf(line, "%lld", &pages) != 1) return;
+    const int64_t left = limit - pages * sysconf(_SC_PAGESIZE);
+    if (left < s->mem_available) s->mem_available = left < 1 ? 1 : left;
+}
+
 static void read_memory(const char *root, tl_system *s) {
     char path[1024], line[256];
     snprintf(path, sizeof path, "%s/proc/meminfo", root);
@@ -107,7 +122,9 @@ static void read_memory(const char *root, tl_system *s) {
         if (sscanf(line, "MemAvailable: %lld kB", &kb) == 1) s->mem_available = kb * 1024;
     }
     if (f) fclose(f);
-    if (s->mem_available) tl_cgroup_each(root, "memory", take_limit, s);
+    if (!s->mem_available) return;
+    tl_cgroup_each(root, "memory", take_limit, s);
+    take_own_limit(root, s);
 }
 
 /* "always [madvise] never": the one in brackets. */

@@ -30,8 +30,8 @@ static const tl_opt table[] = {
 
 /* Words of a command line separated by '|'. */
 static args parse(const char *line) {
-    static char text[2000];
-    static char *argv[200];
+    static char text[6000];
+    static char *argv[1100];
     int argc = 0;
     args a = {.n = 7, .temp = 0.5};
     snprintf(text, sizeof text, "%s", line);
@@ -120,13 +120,13 @@ static void faults(void) {
 }
 
 static void too_many_in_list(void) {
-    char line[1000] = "--stop|a";
-    for (int i = 1; i < 64; i++) strcat(line, "|--stop|a");
+    char line[6000] = "--stop|a";
+    for (int i = 1; i < TL_OPT_LIST_MAX; i++) strcat(line, "|--stop|a");
     args a = parse(line);
-    CHECK(a.rc == 0 && a.stop.n == 64);
+    CHECK(a.rc == 0 && a.stop.n == TL_OPT_LIST_MAX);
     strcat(line, "|--stop|a");
     a = parse(line);
-    CHECK(a.rc == TL_E_ARGUMENT && strstr(a.err.text, "at most 64"));
+    CHECK(a.rc == TL_E_ARGUMENT && strstr(a.err.text, "at most 512"));
 }
 
 static void help(void) {

@@ -278,6 +278,18 @@ static void memory_limits(void) {
     put("sys/fs/cgroup/memory/memory.stat", "active_file 1\ntotal_active_file 300\ntotal_inactive_file 4000\n");
     tl_system_read(root, &s);
     CHECK(s.mem_available == 1000000 - 4096 + 4300);
+    char limits[200];   /* of the process: ulimit -v */
+    const long page = sysconf(_SC_PAGESIZE);
+    snprintf(limits, sizeof limits, "Limit  Soft Limit  Hard Limit  Units\nMax address space  %ld  unlimited  bytes\n", 50 * page);
+    put("proc/self/limits", limits);
+    tl_system_read(root, &s);
+    CHECK(s.mem_available == 1000000 - 4096 + 4300);   /* how much of it is used is not known */
+    put("proc/self/statm", "40 7 7 7 0 7 0\n");
+    tl_system_read(root, &s);
+    CHECK(s.mem_available == 10 * page);
+    put("proc/self/limits", "Max address space         unlimited            unlimited            bytes\n");
+    tl_system_read(root, &s);
+    CHECK(s.mem_available == 1000000 - 4096 + 4300);
     remove_root();
 }
 
