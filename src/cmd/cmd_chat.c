@@ -11,14 +11,11 @@
 #define AT(member) offsetof(chat_args, member)
 static const tl_opt options[] = {
     {"--system", "TEXT", TL_OPT_STR, AT(system), 0, 0, "a system message before the conversation"},
-    {"--tools", "FILE", TL_OPT_STR, AT(tools), 0, 0, "tools that answers may call: a JSON array, as in the OpenAI API"},
-    {"--think", "HOW", TL_OPT_STR, AT(think), 0, 0,
-     "thoughts: auto: as the template says; on, off: tell it so (enable_thinking); hide: do not show them; default auto"},
     {"--overflow", "HOW", TL_OPT_STR, AT(overflow), 0, 0,
      "a conversation longer than the context: stop: refuse the question; shift: forget the oldest turns; default stop"},
     {"-n,--n-predict", "N", TL_OPT_INT, AT(n), -1, INT32_MAX, "at most N tokens an answer; default -1: until the context is full"},
     {"-c,--ctx", "N", TL_OPT_INT, AT(ctx), 1, 1 << 24, "context in tokens; default: the model's, at most 4096"},
-    {"--chat-template", "FILE", TL_OPT_STR, AT(template_file), 0, 0, "a chat template (Jinja2) instead of the model's own"},
+    TL_TEMPLATE_OPTS(chat_args, form, TL_THINK_HIDE_HELP),
     TL_MODEL_OPTS(chat_args, model),
     TL_SAMPLING_OPTS(chat_args, sampling),
     TL_CONSTRAIN_OPTS(chat_args, constrain),
@@ -131,19 +128,9 @@ static int loop(chat *c, tl_error *err) {
 
 /* ---- the command -------------------------------------------------------------------------------------------------- */
 
-static int one_of(const char *option, const char *word, const char *const *words, tl_error *err) {
-    char list[80] = "";
-    for (int i = 0; words[i]; i++) {
-        if (strcmp(word, words[i]) == 0) return TL_OK;
-        size_t n = strlen(list);
-        snprintf(list + n, sizeof list - n, "%s%s", !i ? "" : words[i + 1] ? ", " : " or ", words[i]);
-    }
-    return tl_fail(err, TL_E_ARGUMENT, "%s: '%s' is not %s", option, word, list);
-}
-
 int tl_chat_check_args(const chat_args *a, tl_error *err) {
-    static const char *const think[] = {"auto", "on", "off", "hide", NULL}, *const overflow[] = {"stop", "shift", NULL};
-    if (one_of("--think", a->think, think, err) != TL_OK || one_of("--overflow", a->overflow, overflow, err) != TL_OK) return err->code;
+    static const char *const overflow[] = {"stop", "shift", NULL};
+    if (tl_cmd_template_check(&a->form, 1, err) != TL_OK || tl_cmd_one_of("--overflow", a->overflow, overflow, err) != TL_OK) return err->code;
     for (int i = 0; i < a->stop.n; i++)
         if (!a->stop.v[i][0]) return tl_fail(err, TL_E_ARGUMENT, "--stop: the text is empty");
     int kv = tl_cmd_kv(&a->model, err);
@@ -152,11 +139,12 @@ int tl_chat_check_args(const chat_args *a, tl_error *err) {
 }
 
 static int read_files(chat *c, tl_error *err) {
-    size_t n;
+    tl_cmd_template_files files = {0};
     if (c->a.system && tl_chat_talk_set_system(&c->talk, c->a.system, err) != TL_OK) return err->code;
-    if (c->a.tools && tl_chat_talk_read_tools(&c->talk, c->a.tools, err) != TL_OK) return err->code;
-    if (c->a.template_file) c->template_text = tl_read_file(c->a.template_file, &n, err);
-    return err->code;
+    int rc = tl_cmd_template_read(&c->a.form, &files, err);
+    c->template_text = files.text;
+    c->talk.tools = files.tools;
+    return rc;
 }
 
 static int open_all(chat *c, const char *path, tl_error *err) {
@@ -208,7 +196,7 @@ static void close_all(chat *c) {
 }
 
 static int chat_main(const tl_cmd *self, int argc, char **argv) {
-    chat c = {.a = {.n = -1, .think = "auto", .overflow = "stop", .sampling = tl_cmd_sampling_default()}, .out = tl_term_open(stdout), .end = -1, .lines.terminal = -1};
+    chat c = {.a = {.n = -1, .form.think = "auto", .overflow = "stop", .sampling = tl_cmd_sampling_default()}, .out = tl_term_open(stdout), .end = -1, .lines.terminal = -1};
     tl_error err = {0};
     const char *path, *no_color = getenv("NO_COLOR");
     int code = tl_cmd_parse(self, &c.a, argc, argv, &path, 1, 1);

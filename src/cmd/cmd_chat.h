@@ -10,6 +10,7 @@
 #include "cmd/cmd_model.h"
 #include "cmd/cmd_sampling.h"
 #include "cmd/cmd_speculate.h"
+#include "cmd/cmd_template_opts.h"
 #include "cmd/line_edit.h"
 #include "cmd/term.h"
 
@@ -44,8 +45,6 @@ int tl_chat_talk_set_system(chat_talk *t, const char *text, tl_error *err);
 int tl_chat_message_text(const chat_message *m, tl_buf *out, tl_error *err);
 /* Appends what a template gets: a JSON array of the system message and of messages from, from + 1, ... */
 void tl_chat_talk_json(const chat_talk *t, int from, tl_buf *out);
-/* A JSON array of tools out of a file. */
-int tl_chat_talk_read_tools(chat_talk *t, const char *path, tl_error *err);
 /* As JSON: {"messages": [{"role": ..., "content": ...}, ...], "tools": [...]}, which is what chat templates take too. */
 int tl_chat_talk_save(const chat_talk *t, const char *path, tl_error *err);
 /* Reads that, or the array of messages alone, into a conversation that is empty, or after an error to be freed. */
@@ -76,7 +75,8 @@ typedef struct chat_args {
     tl_sampling_args sampling;
     tl_constrain_args constrain;
     tl_speculate_args speculate;
-    const char *system, *tools, *template_file, *think, *overflow, *cache;
+    tl_template_args form;
+    const char *system, *overflow, *cache;
     int64_t n, ctx;
     tl_opt_list stop;
     int quiet, json, no_commands, history;

@@ -111,7 +111,7 @@ static int load(chat *c, const char *arg, tl_error *err) {
 static const tl_opt settable[] = {
     TL_SAMPLING_OPTS(chat_args, sampling),
     {"-n,--n-predict", "N", TL_OPT_INT, offsetof(chat_args, n), -1, INT32_MAX, "at most N tokens an answer; -1: no limit"},
-    {"--think", "HOW", TL_OPT_STR, offsetof(chat_args, think), 0, 0, "auto, on, off or hide"},
+    {"--think", "HOW", TL_OPT_STR, offsetof(chat_args, form.think), 0, 0, "auto, on, off or hide"},
     {"--overflow", "HOW", TL_OPT_STR, offsetof(chat_args, overflow), 0, 0, "stop or shift"},
     {"--stop", "TEXT", TL_OPT_LIST, offsetof(chat_args, stop), 0, 0, "end answers before this text"},
     {0},

@@ -304,22 +304,17 @@ static int read_talk(tl_json_in *r, chat_talk *t, tl_error *err) {
     return rc == TL_OK && !found ? FAULT(r, "is no conversation: it has no \"messages\"") : rc;
 }
 
-/* Reads a file by fn, which leaves faults of the JSON to be told here. */
-static int read_file(chat_talk *t, const char *path, int (*fn)(tl_json_in *, chat_talk *, tl_error *), tl_error *err) {
+int tl_chat_talk_load(chat_talk *t, const char *path, tl_error *err) {
     uint8_t closers[MAX_DEPTH];
     tl_error why = {0};
     size_t n;
     char *text = tl_read_file(path, &n, err);
     if (!text) return err->code;
     tl_json_in r = tl_json_open(text, n, closers, MAX_DEPTH);
-    int rc = fn(&r, t, &why);
+    int rc = read_talk(&r, t, &why);
     if (rc == TL_OK && !*r.fault) tl_json_done(&r);
     if (*r.fault) rc = tl_fail(err, TL_E_FORMAT, "%s: line %d: %s", path, r.line, r.fault);
     else if (rc != TL_OK) tl_fail(err, rc, "%s: %s", path, why.text);
     tl_free(text);
     return rc;
 }
-
-int tl_chat_talk_load(chat_talk *t, const char *path, tl_error *err) { return read_file(t, path, read_talk, err); }
-
-int tl_chat_talk_read_tools(chat_talk *t, const char *path, tl_error *err) { return read_file(t, path, read_tools, err); }

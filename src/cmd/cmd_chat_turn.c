@@ -6,30 +6,37 @@
 
 /* ---- the prompt --------------------------------------------------------------------------------------------------- */
 
-static int think_is(const chat *c, const char *word) { return strcmp(c->a.think, word) == 0; }
+static int think_is(const chat *c, const char *word) { return strcmp(c->a.form.think, word) == 0; }
 
-/* Messages from, from + 1, ... of a conversation, with the system message and the beginning of an answer. */
-static tl_chat *render(const chat *c, const chat_talk *t, int from, int is_answered, tl_error *err) {
-    tl_buf messages = {0};
+static const char *template_of(const chat *c) { return c->template_text ? c->template_text : tl_model_chat_template(c->m); }
+
+/* Messages from, from + 1, ... of a conversation, with the system message and the beginning of an answer. why: as for
+ * tl_cmd_chat_variables. */
+static tl_chat *render(const chat *c, const chat_talk *t, int from, int is_answered, tl_error *why, tl_error *err) {
+    tl_buf messages = {0}, variables = {0};
+    tl_error own = {0};
+    if (!err) err = &own;
     tl_chat_talk_json(t, from, &messages);
     tl_buf_add(&messages, "", 1);
     tl_chat_options o = {.messages_json = messages.p, .tools_json = t->tools, .chat_template = c->template_text,
                          .no_generation_prompt = is_answered};
-    if (think_is(c, "on")) o.variables_json = "{\"enable_thinking\": true}";
-    if (think_is(c, "off")) o.variables_json = "{\"enable_thinking\": false}";
     tl_chat *r = NULL;
     if (messages.failed) tl_fail(err, TL_E_MEMORY, "out of memory for the messages");
-    else r = tl_chat_render(c->m, &o, err);
+    else if (tl_cmd_chat_variables(&c->a.form, template_of(c), messages.p, t->tools, &variables, why, err) == TL_OK) {
+        o.variables_json = variables.p;
+        r = tl_chat_render(c->m, &o, err);
+    }
+    tl_buf_free(&variables);
     tl_buf_free(&messages);
     return r;
 }
 
 /* A question in place of the conversation, with an answer or without. */
-static tl_chat *render_hello(const chat *c, int is_answered, tl_error *err) {
+static tl_chat *render_hello(const chat *c, int is_answered, tl_error *why, tl_error *err) {
     chat_talk t = {.system = c->talk.system, .tools = c->talk.tools};
     int rc = tl_chat_talk_add(&t, "user", "1", 1, err);
     if (rc == TL_OK && is_answered) rc = tl_chat_talk_add(&t, "assistant", "2", 1, err);
-    tl_chat *r = rc == TL_OK ? render(c, &t, 0, is_answered, err) : NULL;
+    tl_chat *r = rc == TL_OK ? render(c, &t, 0, is_answered, why, err) : NULL;
     t.system = (chat_message){0};   /* the conversation's */
     t.tools = NULL;
     tl_chat_talk_free(&t);
@@ -40,7 +47,7 @@ static tl_chat *render_hello(const chat *c, int is_answered, tl_error *err) {
 static int32_t find_end(const chat *c) {
     int n = 0;
     int32_t id = -1;
-    tl_chat *r = render_hello(c, 1, NULL);   /* a template that refuses this only says nothing of its end */
+    tl_chat *r = render_hello(c, 1, NULL, NULL);   /* a template that refuses this only says nothing of its end */
     const tl_chat_run *runs = tl_chat_runs(r, &n), *last = n ? &runs[n - 1] : NULL;
     if (last && last->trusted && n > 1) {
         size_t at = strspn(last->text, " \n");
@@ -52,14 +59,14 @@ static int32_t find_end(const chat *c) {
 }
 
 int tl_chat_turn_check(chat *c, tl_error *err) {
-    const char *text = c->template_text ? c->template_text : tl_model_chat_template(c->m);
+    tl_error why = {0};
+    const char *text = template_of(c);
     if (!text)
         return tl_fail(err, TL_E_UNSUPPORTED,
                        "the file has no chat template: give one with --chat-template FILE, or continue a text with "
                        "tinyllm run MODEL -p TEXT");
-    if ((think_is(c, "on") || think_is(c, "off")) && !strstr(text, "enable_thinking"))
-        tl_status("warning: the chat template does not know enable_thinking: --think %s changes nothing", c->a.think);
-    tl_chat *r = render_hello(c, 0, err);
+    tl_chat *r = render_hello(c, 0, &why, err);
+    if (why.code) tl_status("warning: %s", why.text);
     if (!r) return err->code;
     tl_chat_free(r);
     c->end = find_end(c);
@@ -67,7 +74,7 @@ int tl_chat_turn_check(chat *c, tl_error *err) {
 }
 
 int tl_chat_turn_try(const chat *c, tl_error *err) {
-    tl_chat *r = c->talk.n ? render(c, &c->talk, 0, 0, err) : NULL;
+    tl_chat *r = c->talk.n ? render(c, &c->talk, 0, 0, NULL, err) : NULL;
     tl_chat_free(r);
     return err->code;
 }
@@ -80,7 +87,7 @@ static int room(const chat *c) {
 
 /* The conversation without its first turns; *n its tokens. */
 static tl_chat *render_rest(const chat *c, int turns, int *n, tl_error *err) {
-    tl_chat *r = render(c, &c->talk, tl_chat_talk_turn(&c->talk, turns), 0, err);
+    tl_chat *r = render(c, &c->talk, tl_chat_talk_turn(&c->talk, turns), 0, NULL, err);
     tl_chat_ids(r, n);
     if (r && !*n) {
         tl_fail(err, TL_E_FORMAT, "the chat template makes nothing of the conversation");

@@ -11,6 +11,7 @@
 #include "cmd/cmd_model.h"
 #include "cmd/cmd_sampling.h"
 #include "cmd/cmd_speculate.h"
+#include "cmd/cmd_template_opts.h"
 #include "cmd/term.h"
 
 typedef struct run_args {
@@ -18,6 +19,7 @@ typedef struct run_args {
     tl_sampling_args sampling;
     tl_constrain_args constrain;
     tl_speculate_args speculate;
+    tl_template_args form;
     const char *prompt, *file, *system, *cache, *given;   /* given: the text as a word behind the model */
     int64_t n, ctx, logprobs;
     tl_opt_list stop;
@@ -33,6 +35,7 @@ static const tl_opt options[] = {
     {"--chat", NULL, TL_OPT_FLAG, AT(chat), 0, 0,
      "the text is a question: put it into the form of the model's chat template"},
     {"--system", "TEXT", TL_OPT_STR, AT(system), 0, 0, "with --chat: a system message before the question"},
+    TL_TEMPLATE_OPTS(run_args, form, TL_THINK_HELP),
     {"-n,--n-predict", "N", TL_OPT_INT, AT(n), -1, INT32_MAX,
      "at most N tokens; -1: until the context is full; default 256, with --chat -1"},
     {"-c,--ctx", "N", TL_OPT_INT, AT(ctx), 1, 1 << 24,
@@ -58,6 +61,7 @@ typedef struct run {
     tl_model *m;
     tl_session *s;
     tl_sampler *smp;
+    tl_cmd_template_files form;   /* of --chat-template and --tools */
     tl_buf gbnf;             /* what the text must follow; empty: anything */
     tl_grammar *grammar;
     tl_generator *g;
@@ -107,17 +111,40 @@ static int tokenize_prompt(run *r, const char *text, size_t len, tl_error *err) 
     return n < 0 ? n : TL_OK;
 }
 
-/* The text as a question, in the form of the model's chat template. */
+/* A question as JSON: an array of messages, terminated. */
+static void write_messages(const char *system, const char *text, size_t len, tl_buf *out) {
+    tl_json j = {.out = out};
+    tl_json_begin(&j, NULL, '[');
+    for (int is_user = !system; is_user < 2; is_user++) {
+        tl_json_begin(&j, NULL, '{');
+        tl_json_cstr(&j, "role", is_user ? "user" : "system");
+        tl_json_str(&j, "content", is_user ? text : system, is_user ? len : strlen(system));
+        tl_json_end(&j, '}');
+    }
+    tl_json_end(&j, ']');
+    tl_buf_add(out, "", 1);
+}
+
+/* The text as a question, in the form of the model's chat template or of the one that is given. */
 static int render_chat(run *r, const char *text, size_t len, tl_error *err) {
-    tl_chat_message messages[2] = {{"system", r->a.system, 0}, {"user", text, len}};
-    int skip = !r->a.system;
-    tl_chat_options o = {.messages = messages + skip, .n_messages = 2 - skip, .no_bos = r->a.no_bos};
-    tl_chat *c = tl_chat_render(r->m, &o, err);
+    const char *form = r->form.text ? r->form.text : tl_model_chat_template(r->m);
+    tl_buf messages = {0}, variables = {0};
+    tl_error why = {0};
+    write_messages(r->a.system, text, len, &messages);
+    if (messages.failed) tl_fail(err, TL_E_MEMORY, "out of memory for the messages");
+    else if (form) tl_cmd_chat_variables(&r->a.form, form, messages.p, r->form.tools, &variables, &why, err);
+    if (why.code) tl_status("warning: %s", why.text);
+    tl_chat_options o = {.messages_json = messages.p, .tools_json = r->form.tools, .variables_json = variables.p,
+                         .chat_template = r->form.text, .no_bos = r->a.no_bos};
+    tl_chat *c = err->code ? NULL : tl_chat_render(r->m, &o, err);
+    tl_buf_free(&messages);
+    tl_buf_free(&variables);
     const int32_t *ids = tl_chat_ids(c, &r->n_prompt);
     if (c) r->prompt = tl_alloc_n((size_t)r->n_prompt + 1, sizeof *r->prompt, "the prompt's tokens", err);
     if (c && r->prompt) memcpy(r->prompt, ids, (size_t)r->n_prompt * sizeof *ids);
     if (c && !r->n_prompt) tl_fail(err, TL_E_ARGUMENT, "run: the chat template makes nothing of the question");
     tl_chat_free(c);
+    if (err->code && r->a.form.file) tl_error_context(err, "%s", r->a.form.file);
     return err->code;
 }
 
@@ -302,11 +329,12 @@ static int check_args(const run_args *a, tl_error *err) {
     if (a->logprobs >= 0 && !a->json) return tl_fail(err, TL_E_ARGUMENT, "run: --logprobs needs --json");
     if (a->logprobs >= 0 && a->echo && a->cache)
         return tl_fail(err, TL_E_ARGUMENT, "run: --echo with --logprobs computes the whole prompt: leave out --cache");
-    if (a->system && !a->chat) return tl_fail(err, TL_E_ARGUMENT, "run: --system needs --chat");
+    const char *needs_chat = a->system ? "--system" : tl_cmd_template_given(&a->form);
+    if (needs_chat && !a->chat) return tl_fail(err, TL_E_ARGUMENT, "run: %s needs --chat", needs_chat);
     for (int i = 0; i < a->stop.n; i++)
         if (!a->stop.v[i][0]) return tl_fail(err, TL_E_ARGUMENT, "run: --stop: the text is empty");
     int kv = tl_cmd_kv(&a->model, err);
-    if (kv < 0 || tl_cmd_speculate_check(&a->speculate, err) != TL_OK) return err->code;
+    if (kv < 0 || tl_cmd_template_check(&a->form, 0, err) != TL_OK || tl_cmd_speculate_check(&a->speculate, err) != TL_OK) return err->code;
     return tl_cmd_sampling_check(&a->sampling, err);
 }
 
@@ -314,6 +342,7 @@ static int open_all(run *r, const char *path, tl_error *err) {
     size_t len = 0;
     int rc = check_args(&r->a, err);
     if (rc != TL_OK) return rc;
+    if (tl_cmd_template_read(&r->a.form, &r->form, err) != TL_OK) return err->code;
     rc = tl_cmd_constrain_read(&r->a.constrain, &r->gbnf, err);
     if (rc != TL_OK) return rc;
     char *text = read_prompt(&r->a, &len, err);   /* before the model: a missing file should be told at once */
@@ -359,6 +388,7 @@ static int run_main(const tl_cmd *self, int argc, char **argv) {
     code = rc == TL_OK ? 0 : err.code ? tl_cmd_fail(&err) : 1;
     tl_buf_free(&r.text);
     tl_cmd_logprobs_free(&r.logprobs);
+    tl_cmd_template_free(&r.form);
     tl_buf_free(&r.gbnf);
     tl_free(r.prompt);
     tl_generator_free(r.g);

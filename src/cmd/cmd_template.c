@@ -3,21 +3,29 @@
  * cmd_template.c: renders a chat template, from a file of its own or out of a model, with variables from a JSON file, for
  * looking at what a model would get. */
 #include <string.h>
-#include "cmd/cmd.h"
+#include "cmd/cmd_template_opts.h"
 #include "cmd/term.h"
 #include "tinyllm.h"
-#include "tmpl/tmpl.h"
 
-typedef struct template_args { const char *input; } template_args;
+typedef struct template_args {
+    const char *input;
+    tl_template_args form;
+} template_args;
 
 static const tl_opt options[] = {
     {"-i,--input", "FILE", TL_OPT_STR, offsetof(template_args, input), 0, 0,
      "JSON object: messages, tools, add_generation_prompt, bos_token, now, ...; -: standard input"},
+    TL_TEMPLATE_OPTS(template_args, form, TL_THINK_HELP),
     {0},
 };
 
 /* A template and what a model's file says of it: its tokens as JSON. */
-typedef struct source { char *text; size_t n; tl_buf tokens; } source;
+typedef struct source {
+    char *text;
+    size_t n;
+    tl_buf tokens;
+    tl_cmd_template_files files;   /* of --chat-template and --tools */
+} source;
 
 static void add_token(tl_json *j, const char *name, const tl_model *m, int32_t id) {
     if (id >= 0) tl_json_cstr(j, name, tl_token_piece(m, id));
@@ -27,7 +35,7 @@ static int read_model(const char *path, source *s, tl_error *err) {
     tl_model_options o = tl_model_options_default();
     o.vocab_only = 1;
     tl_model *m = tl_model_open(path, &o, err);
-    const char *text = tl_model_chat_template(m);
+    const char *text = m && s->files.text ? s->files.text : tl_model_chat_template(m);
     tl_json j = {.out = &s->tokens};
     if (m && !text) tl_fail(err, TL_E_UNSUPPORTED, "%s: has no tokenizer.chat_template", path);
     s->text = text ? tl_strdup(text, err) : NULL;
@@ -41,52 +49,36 @@ static int read_model(const char *path, source *s, tl_error *err) {
 }
 
 static int read_source(const char *path, source *s, tl_error *err) {
+    char magic[4] = "";
+    FILE *f = fopen(path, "rb");
+    const size_t n = f ? fread(magic, 1, sizeof magic, f) : 0;   /* a model may be larger than what is read as text */
+    if (f) fclose(f);
+    if (n == sizeof magic && memcmp(magic, "GGUF", sizeof magic) == 0) return read_model(path, s, err);
+    if (s->files.text) return tl_fail(err, TL_E_ARGUMENT, "%s: is a template itself: leave out --chat-template", path);
     s->text = tl_read_file(path, &s->n, err);
-    if (!s->text || s->n < 4 || memcmp(s->text, "GGUF", 4) != 0) return s->text ? TL_OK : err->code;
-    tl_free(s->text);
-    s->text = NULL;
-    return read_model(path, s, err);
+    return s->text ? TL_OK : err->code;
 }
 
-/* ---- misspelt variables ---- */
+/* ---- rendering ---- */
 
-static const char *const known[] = {"messages", "tools", "documents", "add_generation_prompt", "continue_final_message",
-                                    "enable_thinking", "bos_token", "eos_token", "pad_token", "unk_token", "now", NULL};
-
-/* Whether the template's text has the word. */
-static int mentions(const source *s, const char *word) {
-    size_t n = strlen(word);
-    for (const char *p = s->text; (p = strstr(p, word)); p++) {
-        char before = p > s->text ? p[-1] : ' ', after = p[n];
-        const char *letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_";
-        if (!(before && strchr(letters, before)) && !(after && strchr(letters, after))) return 1;
-    }
-    return 0;
-}
-
-static int check_key(const source *s, const char *key, const char *name, tl_error *err) {
-    for (int i = 0; known[i]; i++)
-        if (strcmp(known[i], key) == 0) return TL_OK;
-    if (mentions(s, key)) return TL_OK;
-    const char *near = tl_nearest(key, known);
-    if (near) return tl_fail(err, TL_E_ARGUMENT, "%s: the template has no variable \"%.60s\"; did you mean %s?", name, key, near);
-    return tl_fail(err, TL_E_ARGUMENT, "%s: the template has no variable \"%.60s\"", name, key);
-}
-
-/* Every key of the case is a variable that templates have, or this one. The keys come from a template, a line each. */
-static int check_keys(const source *s, const tl_tmpl_source *c, tl_error *err) {
-    static const char list[] = "{% if case is mapping %}{% for k in case %}{{ k }}\n{% endfor %}{% endif %}";
-    tl_tmpl_source one = {c->name, "case", c->json, c->n};
-    tl_buf keys = {0};
-    tl_tmpl *t = tl_tmpl_parse("keys", list, sizeof list - 1, err);
-    int rc = t ? tl_tmpl_render(t, &one, 1, &keys, NULL, err) : err->code;
-    for (char *p = keys.p, *end; rc == TL_OK && p && (end = strchr(p, '\n')); p = end + 1) {
-        *end = 0;
-        rc = check_key(s, p, c->name, err);
-    }
-    tl_buf_free(&keys);
+/* The variables, later ones win: the file's tokens, the case, --tools, then --chat-template-kwargs and --think. */
+static int render(const template_args *a, const source *s, const char *name, const tl_tmpl_source *input, tl_buf *out, tl_error *err) {
+    tl_tmpl_source v[4];
+    tl_buf extra = {0};
+    tl_error why = {0};
+    int n = 0;
+    tl_tmpl *t = tl_tmpl_parse(name, s->text, s->n, err);
+    if (s->tokens.n) v[n++] = (tl_tmpl_source){name, NULL, s->tokens.p, s->tokens.n};
+    v[n++] = *input;
+    if (s->files.tools) v[n++] = (tl_tmpl_source){a->form.tools, "tools", s->files.tools, strlen(s->files.tools)};
+    if (t && tl_cmd_template_keys(s->text, input->name, input->json, input->n, err) == TL_OK)
+        tl_cmd_template_variables(&a->form, s->text, v, n, &extra, &why, err);
+    if (why.code) tl_status("warning: %s", why.text);
+    if (extra.n) v[n++] = (tl_tmpl_source){"the variables", NULL, extra.p, strlen(extra.p)};
+    if (!err->code) tl_tmpl_render(t, v, n, out, NULL, err);
+    tl_buf_free(&extra);
     tl_tmpl_free(t);
-    return rc;
+    return err->code;
 }
 
 static int template_main(const tl_cmd *self, int argc, char **argv) {
@@ -97,22 +89,20 @@ static int template_main(const tl_cmd *self, int argc, char **argv) {
     if (code >= 0) return code;
     if (!a.input) tl_fail(&err, TL_E_ARGUMENT, "template: give the variables with --input FILE");
     int from_stdin = a.input && a.input[0] == '-' && !a.input[1];
-    const char *json_name = from_stdin ? "standard input" : a.input;
+    tl_tmpl_source input = {from_stdin ? "standard input" : a.input, NULL, NULL, 0};
     source s = {0};
-    size_t n_json = 0;
     char *json = NULL;
-    if (!err.code && read_source(path, &s, &err) == TL_OK)
-        json = from_stdin ? tl_read_stream(stdin, json_name, &n_json, &err) : tl_read_file(a.input, &n_json, &err);
-    tl_tmpl *t = json ? tl_tmpl_parse(path, s.text, s.n, &err) : NULL;
+    if (!err.code && tl_cmd_template_check(&a.form, 0, &err) == TL_OK && tl_cmd_template_read(&a.form, &s.files, &err) == TL_OK &&
+        read_source(path, &s, &err) == TL_OK)
+        json = from_stdin ? tl_read_stream(stdin, input.name, &input.n, &err) : tl_read_file(a.input, &input.n, &err);
+    input.json = json;
     tl_buf out = {0};
-    tl_tmpl_source sources[2] = {{path, NULL, s.tokens.p, s.tokens.n}, {json_name, NULL, json, n_json}};
-    int own = s.tokens.n > 0;   /* the case's tokens win over the file's */
-    if (t && check_keys(&s, &sources[1], &err) == TL_OK) tl_tmpl_render(t, sources + !own, 1 + own, &out, NULL, &err);
+    if (json) render(&a, &s, a.form.file ? a.form.file : path, &input, &out, &err);
     tl_term shown = tl_term_open(stdout);
     if (!err.code) tl_term_write(&shown, out.p, out.n);
     tl_buf_free(&out);
     tl_buf_free(&s.tokens);
-    tl_tmpl_free(t);
+    tl_cmd_template_free(&s.files);
     tl_free(json);
     tl_free(s.text);
     return err.code ? tl_cmd_fail(&err) : 0;
@@ -123,7 +113,8 @@ const tl_cmd tl_cmd_template = {
     .summary = "render a chat template",
     .usage = "MODEL | FILE.jinja --input CASE.json",
     .examples = "  echo '{\"messages\": [{\"role\": \"user\", \"content\": \"Hi\"}]}' | tinyllm template model.gguf --input -\n"
-                "  tinyllm template chat.jinja --input case.json\n",
+                "  tinyllm template chat.jinja --input case.json\n"
+                "  tinyllm template model.gguf --input case.json --tools tools.json --think off\n",
     .opts = options,
     .run = template_main,
 };

@@ -186,7 +186,7 @@ run run "$m" "the end" -n5 --temperature 0 -s 3 --ctx-size 64 --ignore-eos --jso
 check words_of_others eval 'exits 0 && json_is tokens 5 && json_is seed 3 && json_is ctx 64'
 run run "$m" "the end" -p "the end"
 check text_twice refused 2 "given twice"
-for option in "-ngl 99" "-cnv" "--mlock" "-b 512" "-fa" "-no-cnv" "-st" "-e" "--chat-template x" "-hf x"; do
+for option in "-ngl 99" "-cnv" "--mlock" "-b 512" "-fa" "-no-cnv" "-st" "-e" "-hf x"; do
     run run "$m" -p x $option
     check "hint_for_${option%% *}" refused 2 "unknown option ${option%% *}: "
 done
