@@ -39,7 +39,7 @@ typedef struct config {
     int64_t layers, embd, heads, kv_heads, head_dim, ff, vocab, ctx, seed, split, experts, used, expert_ff, shared_ff, dense;
     double gain;
     int tied;
-    tl_opt_list keys, with, without, halved, vectors;
+    tl_opt_list keys, with, without, halved, vectors, controls, words;
     const struct habit *habit;
     tl_arch arch;
     int type;
@@ -67,6 +67,8 @@ static const tl_opt options[] = {
     {"--key", "NAME=X", TL_OPT_LIST, offsetof(config, keys), 0, 0,
      "the key <arch>.NAME: f32 if X has a point, bool if true or false, str if it begins with a letter, i32s if X has commas, else u32; no X: none"},
     {"--chat-template", "TEXT", TL_OPT_STR, offsetof(config, chat), 0, 0, "add it as tokenizer.chat_template"},
+    {"--control", "TEXT", TL_OPT_LIST, offsetof(config, controls), 0, 0, "a control token more: the first has id 287 (382 with SentencePiece)"},
+    {"--word", "TEXT", TL_OPT_LIST, offsetof(config, words), 0, 0, "a user-defined token more, behind those"},
     {"--vector", "NAME=X,...", TL_OPT_LIST, offsetof(config, vectors), 0, 0, "add a tensor of these values"},
     {"--with", "TENSOR", TL_OPT_LIST, offsetof(config, with), 0, 0, "a tensor that few files have; of layers without \"blk.N.\""},
     {"--without", "TENSOR", TL_OPT_LIST, offsetof(config, without), 0, 0, "leave out a tensor"},
@@ -209,7 +211,7 @@ enum { N_PAIRS = sizeof pairs / sizeof *pairs };
 
 enum { TOKEN_NORMAL = 1, TOKEN_UNKNOWN, TOKEN_CONTROL, TOKEN_USER, TOKEN_UNUSED, TOKEN_BYTE };
 
-typedef struct vocab { int64_t n, cap; char (*text)[24]; int32_t *type; float *score; } vocab;
+typedef struct vocab { int64_t n, cap; char (*text)[40]; int32_t *type; float *score; } vocab;
 
 static void push(vocab *v, int type, float score, const char *text) {
     if (v->n < v->cap) {
@@ -247,7 +249,7 @@ static void push_pairs(vocab *v, const char *space) {
     }
 }
 
-static void fill_vocab(vocab *v, int spm) {
+static void fill_vocab(vocab *v, int spm, const config *c) {
     static const char *const control[2][3] = {{"<|bos|>", "<|eos|>", "<|im_end|>"},
                                               {"<start_of_turn>", "<end_of_turn>", "<pad>"}};
     char text[24];
@@ -269,6 +271,8 @@ static void fill_vocab(vocab *v, int spm) {
             push(v, TOKEN_NORMAL, (float)(-1000 - ch), text);
         }
     }
+    for (int i = 0; i < c->controls.n; i++) push(v, TOKEN_CONTROL, 0, c->controls.v[i]);
+    for (int i = 0; i < c->words.n; i++) push(v, TOKEN_USER, 0, c->words.v[i]);
     for (int i = 0; v->n < v->cap - 3; i++) {
         snprintf(text, sizeof text, "<unused%d>", i);
         push(v, TOKEN_UNUSED, -10000, text);
@@ -297,7 +301,7 @@ static int put_vocab(tl_gguf_writer *w, const config *c, tl_error *err) {
     v.score = tl_alloc_n(n, sizeof *v.score, "scores", err);
     const char **list = tl_alloc_n(n, sizeof *list, "tokens", err);
     if (!v.text || !v.type || !v.score || !list) rc = TL_E_MEMORY;
-    else fill_vocab(&v, spm);
+    else fill_vocab(&v, spm, c);
     if (rc == TL_OK && v.n > v.cap)
         rc = tl_fail(err, TL_E_ARGUMENT, "--vocab must be at least %lld for %s", (long long)v.n, c->arch.name);
     if (rc == TL_OK) {

@@ -142,6 +142,23 @@ int tl_json_done(tl_json_in *r) {
     return r->p < r->end ? bad(r, "the end") : 1;
 }
 
+int tl_json_skip(tl_json_in *r, tl_json_kind kind) {
+    if (kind != TL_JSON_LIST && kind != TL_JSON_DICT) return *r->fault ? -1 : 0;
+    for (int first = 1; tl_json_more(r, first) > 0; first = 0)   /* as deep as closers allow */
+        if ((kind == TL_JSON_DICT && tl_json_key(r) < 0) || tl_json_skip(r, tl_json_value(r)) < 0) return -1;
+    return *r->fault ? -1 : 0;
+}
+
+tl_json_kind tl_json_seek(tl_json_in *r, const char *key) {
+    for (int first = 1; tl_json_more(r, first) > 0 && tl_json_key(r) > 0; first = 0) {
+        int found = tl_slice_is(r->text, key);
+        tl_json_kind kind = tl_json_value(r);
+        if (found) return kind;
+        tl_json_skip(r, kind);
+    }
+    return TL_JSON_FAULT;
+}
+
 /* Four digits behind "\u" at p. */
 static int32_t unit(const char *p) { return hex(p[2]) << 12 | hex(p[3]) << 8 | hex(p[4]) << 4 | hex(p[5]); }
 

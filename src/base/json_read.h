@@ -33,6 +33,10 @@ tl_json_kind tl_json_value(tl_json_in *r);
 int tl_json_more(tl_json_in *r, int first);
 /* The key of the next element of a dict, in r->text. 1, or -1 after a fault. */
 int tl_json_key(tl_json_in *r);
+/* Goes to the end of a value that has begun: what a list or dict holds is read over. 0, or -1 after a fault. */
+int tl_json_skip(tl_json_in *r, tl_json_kind kind);
+/* In a dict that has begun: the value of a key, TL_JSON_FAULT if it has none. */
+tl_json_kind tl_json_seek(tl_json_in *r, const char *key);
 /* 1 if nothing is left but blanks, -1: a fault. */
 int tl_json_done(tl_json_in *r);
 

@@ -58,8 +58,8 @@ static void tool_name(const char *call, char *name, size_t size) {
     uint8_t closers[32];
     tl_json_in r = tl_json_open(call, strlen(call), closers, 32);
     snprintf(name, size, "tool");
-    if (tl_json_value(&r) != TL_JSON_DICT || tl_json_more(&r, 1) <= 0 || tl_json_key(&r) < 0 || !tl_slice_is(r.text, "name")) return;
-    if (tl_json_value(&r) == TL_JSON_STRING && r.text.n < size && !memchr(r.text.p, '\\', r.text.n))
+    if (tl_json_value(&r) != TL_JSON_DICT || tl_json_seek(&r, "name") != TL_JSON_STRING) return;
+    if (r.text.n < size && !memchr(r.text.p, '\\', r.text.n))
         snprintf(name, size, "%.*s", (int)r.text.n, r.text.p);
 }
 
@@ -75,7 +75,7 @@ static int ask_tools(chat *c, tl_error *err) {
         rc = tl_line_read(&c->lines, prompt, NULL, &line, err);
         if (rc != 1) break;
         const char *text = line.n ? line.p : "The user does not allow this call.";
-        if (tl_chat_talk_add(&c->talk, "tool", text, strlen(text), err) != TL_OK) rc = err->code;
+        if (tl_chat_talk_add_result(&c->talk, text, strlen(text), err) != TL_OK) rc = err->code;
     }
     tl_buf_free(&line);
     return rc == 1 ? CHAT_ANSWER : rc == 0 ? CHAT_QUIT : rc;
@@ -152,6 +152,7 @@ static int open_all(chat *c, const char *path, tl_error *err) {
     if (tl_cmd_constrain_read(&c->a.constrain, &c->gbnf, err) != TL_OK) return err->code;
     c->m = tl_cmd_open(&c->a.model, path, 0, err);
     if (!c->m) return err->code;
+    c->known = tl_chat_known(c->m);
     if (tl_chat_turn_check(c, err) != TL_OK) {
         tl_error_context(err, "%s", path);
         return err->code;
@@ -189,31 +190,47 @@ static void close_all(chat *c) {
     tl_buf_free(&c->thinking);
     tl_buf_free(&c->text);
     tl_buf_free(&c->tools);
+    tl_buf_free(&c->call);
+    tl_buf_free(&c->call_name);
     tl_buf_free(&c->prefill);
     tl_free(c->template_text);
     tl_session_free(c->s);
     tl_model_free(c->m);
 }
 
-static int chat_main(const tl_cmd *self, int argc, char **argv) {
-    chat c = {.a = {.n = -1, .form.think = "auto", .overflow = "stop", .sampling = tl_cmd_sampling_default()}, .out = tl_term_open(stdout), .end = -1, .lines.terminal = -1};
+static int talk(chat *c, const char *path) {
     tl_error err = {0};
-    const char *path, *no_color = getenv("NO_COLOR");
-    int code = tl_cmd_parse(self, &c.a, argc, argv, &path, 1, 1);
-    if (code >= 0) return code;
-    int rc = open_all(&c, path, &err);
+    const char *no_color = getenv("NO_COLOR");
+    int rc = open_all(c, path, &err);
     if (rc == TL_OK) {
-        c.lines = tl_line_open();
-        c.colour = c.out.is_terminal && !(no_color && *no_color) && c.lines.terminal >= 0;
-        if (!c.a.quiet) greet(&c);
-        keep_history(&c, 0);
-        rc = loop(&c, &err);
-        keep_history(&c, 1);
-        tl_line_close(&c.lines);   /* before the last messages */
-        if (rc == TL_OK && c.n_answers) tl_cmd_cache_save(c.a.cache, c.s);
+        c->lines = tl_line_open();
+        c->colour = c->out.is_terminal && !(no_color && *no_color) && c->lines.terminal >= 0;
+        if (!c->a.quiet) greet(c);
+        keep_history(c, 0);
+        rc = loop(c, &err);
+        keep_history(c, 1);
+        tl_line_close(&c->lines);   /* before the last messages */
+        if (rc == TL_OK && c->n_answers) tl_cmd_cache_save(c->a.cache, c->s);
     }
-    code = rc == TL_OK ? c.failed && c.lines.terminal < 0 : err.code ? tl_cmd_fail(&err) : 1;
-    close_all(&c);
+    int code = rc == TL_OK ? c->failed && c->lines.terminal < 0 : err.code ? tl_cmd_fail(&err) : 1;
+    close_all(c);
+    return code;
+}
+
+static int chat_main(const tl_cmd *self, int argc, char **argv) {
+    tl_error err = {0};
+    const char *path;
+    chat *c = tl_alloc_n(1, sizeof *c, "a conversation", &err);   /* too large for a stack */
+    if (!c) return tl_cmd_fail(&err);
+    c->a.n = c->end = -1;
+    c->a.form.think = "auto";
+    c->a.overflow = "stop";
+    c->a.sampling = tl_cmd_sampling_default();
+    c->out = tl_term_open(stdout);
+    c->lines.terminal = -1;
+    int code = tl_cmd_parse(self, &c->a, argc, argv, &path, 1, 1);
+    if (code < 0) code = talk(c, path);
+    tl_free(c);
     return code;
 }
 

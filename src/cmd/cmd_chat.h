@@ -32,6 +32,10 @@ typedef struct chat_talk {
 } chat_talk;
 
 int tl_chat_talk_add(chat_talk *t, const char *role, const char *text, size_t n, tl_error *err);
+/* The same of an object with that role; takes json, also after an error. */
+int tl_chat_talk_add_json(chat_talk *t, const char *role, tl_buf json, tl_error *err);
+/* The result of the next tool that the last answer calls, with the call's id and name if it has them. */
+int tl_chat_talk_add_result(chat_talk *t, const char *text, size_t n, tl_error *err);
 /* Forgets messages n and later; the first n. */
 void tl_chat_talk_cut(chat_talk *t, int n);
 void tl_chat_talk_drop(chat_talk *t, int n);
@@ -55,18 +59,34 @@ void tl_chat_talk_free(chat_talk *t);
 
 enum { CHAT_TEXT, CHAT_THINK, CHAT_TOOL };
 
-/* Tells the parts of an answer that comes in pieces from each other, by the marks of chat_marks.def. */
+/* Which marks of chat_marks.def are control tokens of a vocabulary. Zero bytes: none. */
+typedef struct chat_known {
+    uint32_t control;         /* a bit for each row */
+    int channels;             /* answers are messages with headers */
+} chat_known;
+chat_known tl_chat_known(const tl_model *m);
+
+/* Tells the parts of an answer that comes in pieces from each other, by the marks of chat_marks.def. Starts with zero bytes
+ * and tl_chat_parts_begin. */
 typedef struct chat_parts {
-    int kind;                 /* of the text that comes next; set it to begin elsewhere than in CHAT_TEXT */
+    chat_known known;
+    int kind;                 /* of the text that comes next */
+    int row;                  /* of CHAT_MARK that it was begun with */
     int begun;                /* there was something but blanks */
-    tl_buf held;              /* what may be the beginning of a mark */
+    int header;               /* the text belongs to a message's header: 1: as far as is known, 2: names of it came */
+    int by_token;             /* a control token has begun a part */
+    tl_buf held;              /* a header, or what may be the beginning of a mark */
 } chat_parts;
-/* Marks are parts of what they enclose; is_mark tells them from it. */
-typedef void chat_part_fn(void *user, int kind, int is_mark, const char *text, size_t n);
+/* Marks are parts of what they enclose; mark tells them from it. A part that ends without a mark has an empty one. */
+enum { CHAT_PLAIN, CHAT_OPENS, CHAT_CLOSES };
+typedef void chat_part_fn(void *user, int kind, int mark, const char *text, size_t n);
+/* prompt [n]: what the answer follows. It may end with an opening mark and blanks: returns where, else NULL. */
+const char *tl_chat_parts_begin(chat_parts *p, chat_known known, const char *prompt, size_t n);
 void tl_chat_parts_push(chat_parts *p, const char *text, size_t n, chat_part_fn *fn, void *user);
-void tl_chat_parts_end(chat_parts *p, chat_part_fn *fn, void *user);
-/* Where text [n] ends with an opening mark and blanks, the mark's beginning, and its kind to *kind; else NULL. */
-const char *tl_chat_parts_open(const char *text, size_t n, int *kind);
+/* A control token, by its name. */
+void tl_chat_parts_token(chat_parts *p, const char *name, chat_part_fn *fn, void *user);
+/* is_whole: the answer was not cut. */
+void tl_chat_parts_end(chat_parts *p, int is_whole, chat_part_fn *fn, void *user);
 
 /* ---- the command -------------------------------------------------------------------------------------------------- */
 
@@ -105,7 +125,9 @@ typedef struct chat {
     int64_t answer_seed, all_kept, all_computed, all_tokens, all_drafted, all_accepted;
     double prefill_seconds;
     tl_generator_stats stats;
+    chat_known known;
     tl_buf thinking, text, tools;   /* parts of the answer; tools: texts of calls, a 0 byte behind each */
+    tl_buf call, call_name;   /* the one that is being written; its name, where that does not stand in it */
     int n_tools;
 } chat;
 
@@ -120,6 +142,18 @@ int tl_chat_turn_try(const chat *c, tl_error *err);
 int tl_chat_turn(chat *c, tl_error *err);
 /* Whether the options can be used, as far as it can be told without a model. */
 int tl_chat_check_args(const chat_args *a, tl_error *err);
+/* An answer on its way, and a part of it: kept and shown. */
+typedef struct chat_answer {
+    chat *c;
+    chat_parts parts;
+    tl_buf whole;             /* its text */
+    const char *control;      /* name of the control token that was picked last; NULL: it was another one */
+} chat_answer;
+void tl_chat_answer_part(void *answer, int kind, int mark, const char *text, size_t n);
+/* Adds it to the conversation: its text, or where control tokens divide it a message with members for thoughts and calls,
+ * of which the template makes these tokens again. */
+int tl_chat_answer_keep(const chat_answer *a, tl_error *err);
+
 /* line: without its slash. */
 int tl_chat_command(chat *c, const char *line, tl_error *err);
 

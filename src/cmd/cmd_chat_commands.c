@@ -78,9 +78,10 @@ static int set_system(chat *c, const char *arg, tl_error *err) {
 
 static int tool(chat *c, const char *arg, tl_error *err) {
     if (want(arg, "tool", "the tool's result", err) != TL_OK) return err->code;
-    if (!c->talk.n || strcmp(c->talk.m[c->talk.n - 1].role, "assistant") != 0)
+    const char *role = c->talk.n ? c->talk.m[c->talk.n - 1].role : "";
+    if (strcmp(role, "assistant") != 0 && strcmp(role, "tool") != 0)
         return tl_fail(err, TL_E_ARGUMENT, "there is no answer that could have called a tool");
-    int rc = tl_chat_talk_add(&c->talk, "tool", arg, strlen(arg), err);
+    int rc = tl_chat_talk_add_result(&c->talk, arg, strlen(arg), err);
     return rc == TL_OK ? CHAT_ANSWER : rc;
 }
 

@@ -7,14 +7,6 @@
 
 enum { MAX_DEPTH = 64 };   /* of JSON */
 
-static int skip_value(tl_json_in *r, tl_json_kind kind) {
-    if (kind == TL_JSON_FAULT) return -1;
-    if (kind != TL_JSON_LIST && kind != TL_JSON_DICT) return 0;
-    for (int first = 1; tl_json_more(r, first) > 0; first = 0)
-        if ((kind == TL_JSON_DICT && tl_json_key(r) < 0) || skip_value(r, tl_json_value(r)) < 0) return -1;
-    return *r->fault ? -1 : 0;
-}
-
 static void free_message(chat_message *m) {
     tl_buf_free(&m->json);
     tl_buf_free(&m->plain);
@@ -45,6 +37,44 @@ static chat_message new_message(const char *role, const char *text, size_t n) {
 
 int tl_chat_talk_add(chat_talk *t, const char *role, const char *text, size_t n, tl_error *err) {
     return add_message(t, new_message(role, text, n), err);
+}
+
+int tl_chat_talk_add_json(chat_talk *t, const char *role, tl_buf json, tl_error *err) {
+    return add_message(t, (chat_message){.role = role, .json = json}, err);
+}
+
+/* Of call k among an answer's tool_calls: its id and its function's name, as they stand between quotes. */
+static void find_call(const chat_message *m, int k, tl_slice *id, tl_slice *name) {
+    uint8_t closers[MAX_DEPTH];
+    tl_json_in r = tl_json_open(m->json.p, m->json.n, closers, MAX_DEPTH);
+    if (tl_json_value(&r) != TL_JSON_DICT || tl_json_seek(&r, "tool_calls") != TL_JSON_LIST) return;
+    for (int first = 1; tl_json_more(&r, first) > 0; first = 0) {
+        tl_json_kind kind = tl_json_value(&r);
+        tl_json_in call = r;
+        if (k-- > 0) tl_json_skip(&r, kind);
+        else if (kind != TL_JSON_DICT) return;
+        else {
+            if (tl_json_seek(&r, "id") == TL_JSON_STRING) *id = r.text;
+            if (tl_json_seek(&call, "function") == TL_JSON_DICT && tl_json_seek(&call, "name") == TL_JSON_STRING) *name = call.text;
+            return;
+        }
+    }
+}
+
+int tl_chat_talk_add_result(chat_talk *t, const char *text, size_t n, tl_error *err) {
+    chat_message m = {.role = "tool"};
+    tl_slice id = {0}, name = {0};
+    int answer = t->n - 1;
+    while (answer > 0 && strcmp(t->m[answer].role, "tool") == 0) answer--;
+    if (answer >= 0) find_call(&t->m[answer], t->n - 1 - answer, &id, &name);
+    tl_json j = {.out = &m.json};
+    tl_json_begin(&j, NULL, '{');
+    tl_json_cstr(&j, "role", m.role);
+    if (id.p) tl_buf_fmt(&m.json, ", \"tool_call_id\": \"%.*s\"", (int)id.n, id.p);
+    if (name.p) tl_buf_fmt(&m.json, ", \"name\": \"%.*s\"", (int)name.n, name.p);
+    tl_json_str(&j, "content", text, n);
+    tl_json_end(&j, '}');
+    return add_message(t, m, err);
 }
 
 int tl_chat_talk_set_system(chat_talk *t, const char *text, tl_error *err) {
@@ -98,13 +128,7 @@ int tl_chat_message_text(const chat_message *m, tl_buf *out, tl_error *err) {
     const tl_buf *json = m->plain.n ? &m->plain : &m->json;
     tl_json_in r = tl_json_open(json->p, json->n, closers, MAX_DEPTH);
     out->n = 0;
-    tl_json_value(&r);
-    for (int first = 1; tl_json_more(&r, first) > 0 && tl_json_key(&r) > 0; first = 0) {
-        int is_content = tl_slice_is(r.text, "content");
-        tl_json_kind kind = tl_json_value(&r);
-        if (is_content && kind == TL_JSON_STRING) tl_json_text(r.text, out);
-        skip_value(&r, kind);
-    }
+    if (tl_json_value(&r) == TL_JSON_DICT && tl_json_seek(&r, "content") == TL_JSON_STRING) tl_json_text(r.text, out);
     tl_buf_add(out, "", 1);
     if (out->failed) return tl_fail(err, TL_E_MEMORY, "out of memory for a message");
     out->n--;
@@ -171,7 +195,7 @@ static int read_part(tl_json_in *r, int number, tl_buf *out, tl_error *err) {
         tl_json_kind kind = tl_json_value(r);
         if (kind == TL_JSON_STRING && tl_slice_is(key, "type")) type = r->text;
         if (kind == TL_JSON_STRING && tl_slice_is(key, "text")) text = r->text;
-        if (skip_value(r, kind) < 0) return TL_OK;
+        if (tl_json_skip(r, kind) < 0) return TL_OK;
     }
     if (!tl_slice_is(type, "text") || !text.p)
         return FAULT(r, "\"content\": part %d is of type \"%.*s\", and only text can be read", number, (int)(type.n < 40 ? type.n : 40),
@@ -215,7 +239,7 @@ static int read_member(tl_json_in *r, tl_slice key, incoming *m, tl_error *err) 
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
         if (tl_slice_is(key, known[i].name) && kind != known[i].kind && kind != TL_JSON_NULL)
             return FAULT(r, "\"%s\" is no %s", known[i].name, known[i].what);
-    skip_value(r, kind);
+    tl_json_skip(r, kind);
     return TL_OK;
 }
 
@@ -275,7 +299,7 @@ static int read_tools(tl_json_in *r, chat_talk *t, tl_error *err) {
     if (kind == TL_JSON_NULL) return TL_OK;
     if (kind != TL_JSON_LIST) return FAULT(r, "line %d: the tools are no list", r->line);
     const char *from = r->p - 1;   /* the bracket */
-    if (skip_value(r, TL_JSON_LIST) < 0) return TL_OK;
+    if (tl_json_skip(r, TL_JSON_LIST) < 0) return TL_OK;
     tl_free(t->tools);
     t->tools = tl_alloc_n((size_t)(r->p - from) + 1, 1, "the tools", err);
     if (!t->tools) return TL_E_MEMORY;
@@ -298,7 +322,7 @@ static int read_talk(tl_json_in *r, chat_talk *t, tl_error *err) {
             if (tl_json_value(r) != TL_JSON_LIST) rc = FAULT(r, "line %d: \"messages\" is no list", r->line);
             else if (found++) rc = FAULT(r, "line %d: \"messages\" stands there twice", r->line);
             else rc = read_messages(r, t, err);
-        } else if (skip_value(r, tl_json_value(r)) == 0) copy_member(r, ", ", key, value, &t->others);
+        } else if (tl_json_skip(r, tl_json_value(r)) == 0) copy_member(r, ", ", key, value, &t->others);
     }
     if (rc == TL_OK && t->others.failed) rc = tl_fail(err, TL_E_MEMORY, "out of memory for the conversation");
     return rc == TL_OK && !found ? FAULT(r, "is no conversation: it has no \"messages\"") : rc;

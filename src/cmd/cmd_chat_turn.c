@@ -6,8 +6,6 @@
 
 /* ---- the prompt --------------------------------------------------------------------------------------------------- */
 
-static int think_is(const chat *c, const char *word) { return strcmp(c->a.form.think, word) == 0; }
-
 static const char *template_of(const chat *c) { return c->template_text ? c->template_text : tl_model_chat_template(c->m); }
 
 /* Messages from, from + 1, ... of a conversation, with the system message and the beginning of an answer. why: as for
@@ -69,7 +67,7 @@ int tl_chat_turn_check(chat *c, tl_error *err) {
     if (why.code) tl_status("warning: %s", why.text);
     if (!r) return err->code;
     tl_chat_free(r);
-    c->end = find_end(c);
+    c->end = c->known.channels ? -1 : find_end(c);   /* with messages that have headers, one may end and the answer go on */
     return TL_OK;
 }
 
@@ -127,31 +125,19 @@ static tl_chat *render_to_fit(chat *c, tl_error *err) {
 
 /* ---- showing ------------------------------------------------------------------------------------------------------ */
 
-static void show_part(void *user, int kind, int is_mark, const char *text, size_t n) {
-    chat *c = user;
-    int hidden = kind == CHAT_THINK && think_is(c, "hide");
-    tl_buf *part = kind == CHAT_THINK ? &c->thinking : kind == CHAT_TOOL ? &c->tools : &c->text;
-    if (kind == CHAT_TEXT && !c->text.n && (c->a.json || think_is(c, "hide")))   /* blanks between thoughts and answer */
-        for (; n && c->thinking.n && strchr(" \r\n", *text); n--) text++;
-    if (!is_mark) tl_buf_add(part, text, n);
-    else if (kind == CHAT_TOOL && text[1] == '/') {   /* a closing mark */
-        tl_buf_add(part, "", 1);
-        c->n_tools++;
-    }
-    if (c->a.json || hidden || !n) return;
-    int dim = c->colour && kind != CHAT_TEXT;
-    if (dim) fputs("\033[2m", c->out.f);
-    tl_term_write(&c->out, text, n);
-    if (dim) fputs("\033[0m", c->out.f);
+static void picked(void *user, int32_t id, const float *logits) {
+    chat_answer *a = user;
+    (void)logits;
+    a->control = tl_token_text(a->c->m, id, NULL, 0) > 0 ? NULL : tl_token_piece(a->c->m, id);
 }
 
-typedef struct answer { chat *c; chat_parts parts; tl_buf whole; } answer;
-
 static int show(void *user, const char *text, size_t n) {
-    answer *a = user;
+    chat_answer *a = user;
     tl_buf_add(&a->whole, text, n);
-    tl_chat_parts_push(&a->parts, text, n, show_part, a->c);
-    return tl_cmd_interrupted() || (n && !a->c->a.json && tl_cmd_flush() != 0);
+    tl_chat_parts_push(&a->parts, text, n, tl_chat_answer_part, a);
+    if (a->control) tl_chat_parts_token(&a->parts, a->control, tl_chat_answer_part, a);
+    a->control = NULL;
+    return tl_cmd_interrupted() || (!a->c->a.json && tl_cmd_flush() != 0);
 }
 
 typedef struct reading { double begun, shown; } reading;
@@ -243,10 +229,10 @@ static int read_prompt(chat *c, const int32_t *ids, int n, tl_error *err) {
     return TL_OK;
 }
 
-static int generate(chat *c, answer *a, tl_sampler *s, tl_error *err) {
+static int generate(chat *c, chat_answer *a, tl_sampler *s, tl_error *err) {
     tl_generator_options o = {.max_tokens = (int)c->a.n, .stop = c->a.stop.v, .n_stop = c->a.stop.n,
                               .stop_tokens = &c->end, .n_stop_tokens = c->end >= 0 && !c->a.sampling.ignore_eos,
-                              .grammar = c->grammar, .draft = c->spec.draft};
+                              .grammar = c->grammar, .draft = c->spec.draft, .picked = picked, .picked_user = a};
     tl_grammar_reset(c->grammar);
     tl_generator *g = tl_generator_new(c->m, s, &o, err);
     int rc = g ? tl_generate(c->s, 0, g, show, a, err) : err->code;
@@ -256,23 +242,18 @@ static int generate(chat *c, answer *a, tl_sampler *s, tl_error *err) {
     c->all_drafted += c->stats.n_drafted;
     c->all_accepted += c->stats.n_accepted;
     tl_generator_free(g);
-    tl_chat_parts_end(&a->parts, show_part, c);
-    if (c->tools.n && c->tools.p[c->tools.n - 1]) {   /* a call that was not finished is none */
-        while (c->tools.n && c->tools.p[c->tools.n - 1]) c->tools.n--;
-    }
+    tl_chat_parts_end(&a->parts, c->stats.finish == TL_END_TOKEN, tl_chat_answer_part, a);
     if (rc == TL_OK && a->whole.failed) rc = tl_fail(err, TL_E_MEMORY, "out of memory for the answer");
     return rc;
 }
 
-static int answer_prompt(chat *c, const tl_chat *r, answer *a, tl_error *err) {
-    int n, kind;
+static int answer_prompt(chat *c, const tl_chat *r, chat_answer *a, tl_error *err) {
+    int n;
     size_t len;
     const int32_t *ids = tl_chat_ids(r, &n);
-    const char *text = tl_chat_text(r, &len), *open = tl_chat_parts_open(text, len, &kind);
-    if (open) {   /* the template has begun a thought */
-        a->parts.kind = kind;
-        tl_buf_add(&a->whole, open, len - (size_t)(open - text));
-    }
+    const char *text = tl_chat_text(r, &len), *open = tl_chat_parts_begin(&a->parts, c->known, text, len);
+    if (open) tl_buf_add(&a->whole, open, len - (size_t)(open - text));   /* the template has begun a thought */
+    if (c->grammar) a->parts.header = 0;   /* there will be none: it allows no control tokens */
     int rc = read_prompt(c, ids, n, err);
     tl_sampler *s = rc == TL_OK ? new_sampler(c, ids, n, err) : NULL;
     if (s) rc = generate(c, a, s, err);
@@ -282,13 +263,13 @@ static int answer_prompt(chat *c, const tl_chat *r, answer *a, tl_error *err) {
 }
 
 static void clear_parts(chat *c) {
-    c->thinking.n = c->text.n = c->tools.n = 0;
+    c->thinking.n = c->text.n = c->tools.n = c->call.n = c->call_name.n = 0;
     c->n_tools = 0;
     c->stats = (tl_generator_stats){0};
 }
 
 int tl_chat_turn(chat *c, tl_error *err) {
-    answer a = {.c = c};
+    chat_answer a = {.c = c};
     clear_parts(c);
     tl_cmd_catch_interrupt();
     int n_before = tl_chat_talk_last_turn(&c->talk);
@@ -302,7 +283,7 @@ int tl_chat_turn(chat *c, tl_error *err) {
     tl_chat_free(r);
     if (c->out.mid_line) fputc('\n', c->out.f);
     c->out.mid_line = 0;
-    if (rc == TL_OK) rc = tl_chat_talk_add(&c->talk, "assistant", a.whole.p ? a.whole.p : "", a.whole.n, err);
+    if (rc == TL_OK) rc = tl_chat_answer_keep(&a, err);
     if (rc == TL_OK) c->n_answers++;
     else tl_chat_talk_cut(&c->talk, n_before > 0 ? n_before : 0);
     if (rc == TL_OK && c->a.json) rc = print_json(c, err);

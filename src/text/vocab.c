@@ -147,8 +147,16 @@ static const char *const end_names[] = {
     "<\xEF\xBD\x9C\x65nd\xE2\x96\x81of\xE2\x96\x81sentence\xEF\xBD\x9C>"   /* <|end_of_sentence|> in full-width bars */
 };
 
+/* Vocabularies of answers in several messages have tokens for the answer's end and for a call, and <|end|> ends a message
+ * only: the rule that llama.cpp goes by. */
+static int ends_messages_only(const tl_tokenizer *t, int32_t id) {
+    uint32_t n;
+    const char *p = tl_piece_at(t, (uint32_t)id, &n);
+    return tl_slice_is((tl_slice){p, n}, "<|end|>") && tl_piece_find(t, "<|return|>", 10) >= 0 && tl_piece_find(t, "<|call|>", 8) >= 0;
+}
+
 static void add_end(tl_tokenizer *t, int32_t id) {
-    if (id < 0 || t->n_end == TL_MAX_ENDS) return;
+    if (id < 0 || t->n_end == TL_MAX_ENDS || ends_messages_only(t, id)) return;
     for (int i = 0; i < t->n_end; i++)
         if (t->end[i] == id) return;
     t->end[t->n_end++] = id;

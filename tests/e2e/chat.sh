@@ -204,6 +204,56 @@ call='<tool_call>{"name": "rain"\, "arguments": {}}</tool_call>'
 chat 'the end\n' "$m" --choice "$call" --json
 check tool_calls eval 'exits 0 && grep -qF "\"tool_calls\": [\"{\\\"name\\\": \\\"rain\\\", " "$tmp/out" && [ "$(number 1 kept_tokens)" = 0 ] && grep -q "^{\"text\": \"\"," "$tmp/out"'
 
+# Parts that begin with control tokens. say ID...: biases that make an answer of these tokens: each of them is used once, as
+# the penalty takes it away then. A number with p is that of a token that the prompt has once, too.
+say() {
+    n=$((10 * $#)) biases="--temp 0 --frequency-penalty 100 --repeat-last-n -1 -n 16"
+    for id; do
+        case $id in *p) biases="$biases --logit-bias ${id%p}=$((n + 100))" ;; *) biases="$biases --logit-bias $id=$n" ;; esac
+        n=$((n - 10))
+    done
+}
+parts=$tmp/parts.gguf
+mkmodel "$parts" $tiny "$form" --vocab 420 $(printf -- '--control %s ' '<think>' '</think>' '[TOOL_CALLS]' '[ARGS]') --word 'why so' --word yes --word rain --word '{"a": 1}' --word '<tool_call>' --word '[{"name": "f"}, {"name": "g"}]'
+end=419p   # <|im_end|>; the others from 287 on
+say 287 291 288 292 $end
+chat 'Q\n/save '"$talk"'\n' "$parts" $biases --json
+check thought_by_token eval 'exits 0 && out_has "{\"text\": \"yes\", \"thinking\": \"why so\", \"tokens\": 4," &&
+    grep -qF "{\"role\": \"assistant\", \"content\": \"yes\", \"reasoning_content\": \"why so\"}" "$talk"'
+chat 'Q\n' "$parts" $biases -q
+check thought_by_token_shown [ "$(cat "$tmp/out")" = "<think>why so</think>yes" ]
+chat 'Q\n' "$parts" $biases -q --think hide
+check thought_by_token_hidden [ "$(cat "$tmp/out")" = yes ]
+say 292 289 293 290 294 $end
+chat 'Q\n/tool wet\n/save '"$talk"'\n' "$parts" $biases --json
+check call_by_token eval 'exits 0 && head -n 1 "$tmp/out" | grep -qF "{\"text\": \"yes\", \"tool_calls\": [\"{\\\"name\\\": \\\"rain\\\", \\\"arguments\\\": {\\\"a\\\": 1}}\"], "'
+check call_is_kept eval 'grep -qF "\"content\": \"yes\", \"tool_calls\": [{\"id\": \"call00010\", \"type\": \"function\", \"function\": {\"name\": \"rain\", \"arguments\": {\"a\": 1}}}]}, {\"role\": \"tool\", \"tool_call_id\": \"call00010\", \"name\": \"rain\", \"content\": \"wet\"}" "$talk"'
+say 289 296 $end
+chat 'Q\n/tool 1\n/save '"$talk"'\n' "$parts" $biases --json
+check list_of_calls eval 'head -n 1 "$tmp/out" | grep -qF "\"tool_calls\": [\"{\\\"name\\\": \\\"f\\\"}\", \"{\\\"name\\\": \\\"g\\\"}\"]" && grep -qF "\"tool_call_id\": \"call00010\", \"name\": \"f\"" "$talk"'
+chat 'Q\n' "$parts" $biases --json -n 2
+check call_that_is_cut_is_none eval 'exits 0 && ! out_has tool_calls'
+say 295 292 $end
+chat 'Q\n' "$parts" $biases --json
+check marks_that_are_text eval 'out_has "{\"text\": \"\", " && ! out_has tool_calls'   # a call that has no end
+
+# Messages with headers. <|end|> ends one and not the answer.
+oss=$tmp/oss.gguf
+mkmodel "$oss" $tiny "$form"'<|start|>assistant' --vocab 420 $(printf -- '--control %s ' '<|start|>' '<|channel|>' '<|message|>' '<|end|>' '<|return|>' '<|call|>') \
+    --word analysis --word final --word 'why so' --word yes --word ' to=functions.rain' --word commentary --word '{"a": 1}' --word assistant
+printf '%s' "$form"'<|start|>assistant<|channel|>analysis<|message|>' >"$tmp/analysis.jinja"
+say 295 290 287p 300p 288p 294 289p 296 291
+chat 'Q\n/save '"$talk"'\n' "$oss" $biases --json --chat-template "$tmp/analysis.jinja"
+check channels eval 'exits 0 && out_has "{\"text\": \"yes\", \"thinking\": \"why so\", \"tokens\": 8, " && out_has "\"finish\": \"stop\"" &&
+    grep -qF "\"content\": \"yes\", \"thinking\": \"why so\"}" "$talk"'
+chat 'Q\n' "$oss" $biases -q --chat-template "$tmp/analysis.jinja"
+check channels_shown [ "$(cat "$tmp/out")" = "why so<|end|>
+yes" ]
+say 297 288 298 289 299 292
+chat 'Q\n/tool wet\n/save '"$talk"'\n' "$oss" $biases --json
+check channel_with_recipient eval 'exits 0 && head -n 1 "$tmp/out" | grep -qF "{\"text\": \"\", \"tool_calls\": [\"{\\\"name\\\": \\\"rain\\\", \\\"arguments\\\": {\\\"a\\\": 1}}\"], " &&
+    grep -qF "\"tool_call_id\": \"call00010\", \"name\": \"rain\"" "$talk"'
+
 # ---- grammars and the cache
 chat 'the end\nthe end\n' "$m" --choice yes,no -q
 check choice_in_every_turn eval 'exits 0 && answers 2 && ! grep -qv "^\(yes\|no\)$" "$tmp/out"'
@@ -244,10 +294,10 @@ if [ -z "${RUNNER:-}" ] && mkfifo "$tmp/in" 2>/dev/null; then
     pid=$!
     exec 4>"$tmp/in"
     echo "the end" >&4
-    wait_text() { for _ in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do [ "$(wc -c <"$tmp/$1")" -gt "$2" ] && break; sleep 0.1; done; }
+    wait_text() { for _ in $(seq 100); do [ "$(wc -c <"$tmp/$1")" -gt "$2" ] && break; sleep 0.1; done; }
     wait_text out 50
     kill -INT $pid
-    for _ in 1 2 3 4 5 6 7 8 9 10; do [ "$(tail -c 1 "$tmp/out")" = "" ] && break; sleep 0.1; done
+    for _ in $(seq 100); do [ "$(tail -c 1 "$tmp/out")" = "" ] && break; sleep 0.1; done
     printf '/undo\n' >&4
     wait_text err 0
     check interrupt_stops_the_answer eval 'kill -0 $pid && err_has "0 messages are left"'

@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * cmd_chat_answer.c: an answer of cmd_chat.h on its way from parts to the screen and into the conversation. */
+#include <string.h>
+#include "base/json_read.h"
+#include "cmd/cmd_chat.h"
+
+/* ---- calls of tools ----------------------------------------------------------------------------------------------- */
+
+enum { MAX_DEPTH = 64 };   /* of JSON */
+
+/* Whether text is one JSON value, and of which kind. */
+static tl_json_kind json_kind(const char *text, size_t n) {
+    uint8_t closers[MAX_DEPTH];
+    tl_json_in r = tl_json_open(text, n, closers, MAX_DEPTH);
+    tl_json_kind kind = tl_json_value(&r);
+    return kind != TL_JSON_FAULT && tl_json_skip(&r, kind) == 0 && tl_json_done(&r) > 0 ? kind : TL_JSON_FAULT;
+}
+
+static void end_call(chat *c) {
+    tl_buf_add(&c->tools, "", 1);
+    c->n_tools++;
+}
+
+/* {"name": ..., "arguments": ...}; arguments that are no JSON are a text. */
+static void add_named(chat *c, const char *name, size_t n_name, const char *arguments, size_t n) {
+    tl_json j = {.out = &c->tools};
+    tl_json_begin(&j, NULL, '{');
+    tl_json_str(&j, "name", name, n_name);
+    if (json_kind(arguments, n) != TL_JSON_FAULT) {
+        tl_buf_str(j.out, ", \"arguments\": ");
+        tl_buf_add(j.out, arguments, n);
+    } else tl_json_str(&j, "arguments", arguments, n);
+    tl_json_end(&j, '}');
+    end_call(c);
+}
+
+static void add_list(chat *c, const char *text, size_t n) {
+    uint8_t closers[MAX_DEPTH];
+    tl_json_in r = tl_json_open(text, n, closers, MAX_DEPTH);
+    tl_json_value(&r);
+    for (int first = 1; tl_json_more(&r, first) > 0; first = 0) {
+        const char *from = r.p;
+        tl_json_skip(&r, tl_json_value(&r));
+        from += strspn(from, " \t\r\n");
+        tl_buf_add(&c->tools, from, (size_t)(r.p - from));
+        end_call(c);
+    }
+}
+
+/* The call's text is complete. Between control tokens it may be a list of calls, or a name and what follows it. */
+static void keep_call(chat *c, int by_token) {
+    const char *text = c->call.p ? c->call.p : "";
+    size_t n = c->call.n;
+    if (c->call_name.n) add_named(c, c->call_name.p, c->call_name.n, text, n);
+    else if (by_token && json_kind(text, n) == TL_JSON_LIST) add_list(c, text, n);
+    else if (by_token && json_kind(text, n) == TL_JSON_FAULT && memchr(text, '{', n)) {
+        size_t name = (size_t)((const char *)memchr(text, '{', n) - text), trimmed = name;
+        while (trimmed && strchr(" \t\r\n", text[trimmed - 1])) trimmed--;
+        add_named(c, text, trimmed, text + name, n - name);
+    } else {
+        tl_buf_add(&c->tools, text, n);
+        end_call(c);
+    }
+    c->call.n = c->call_name.n = 0;
+}
+
+/* The function that a message's header is for: " to=functions.NAME". */
+static void read_recipient(const char *header, size_t n, tl_buf *name) {
+    static const char to[] = " to=", functions[] = "functions.";
+    name->n = 0;
+    for (size_t at = 0; at + sizeof to - 1 <= n; at++) {
+        if (memcmp(header + at, to, sizeof to - 1) != 0) continue;
+        header += at + sizeof to - 1, n -= at + sizeof to - 1;
+        size_t skip = sizeof functions - 1;
+        if (n >= skip && memcmp(header, functions, skip) == 0) header += skip, n -= skip;
+        size_t len = 0;
+        while (len < n && !strchr(" \t\r\n<", header[len])) len++;
+        tl_buf_add(name, header, len);
+        return;
+    }
+}
+
+/* ---- showing ------------------------------------------------------------------------------------------------------ */
+
+void tl_chat_answer_part(void *answer, int kind, int mark, const char *text, size_t n) {
+    chat_answer *a = answer;
+    chat *c = a->c;
+    const int hides = strcmp(c->a.form.think, "hide") == 0, hidden = hides && kind == CHAT_THINK;
+    tl_buf *part = kind == CHAT_THINK ? &c->thinking : kind == CHAT_TOOL ? &c->call : &c->text;
+    if (kind == CHAT_TEXT && mark) {   /* the header of a message says nothing that is to be seen */
+        if (c->out.mid_line && !c->a.json) tl_term_write(&c->out, "\n", mark == CHAT_OPENS);
+        return;
+    }
+    if (kind == CHAT_TEXT && !c->text.n && (c->a.json || hides))   /* blanks between thoughts and answer */
+        for (; n && c->thinking.n && strchr(" \r\n", *text); n--) text++;
+    if (!mark) tl_buf_add(part, text, n);
+    else if (kind == CHAT_TOOL && mark == CHAT_CLOSES) keep_call(c, a->parts.by_token);
+    else if (kind == CHAT_TOOL) {
+        c->call.n = 0;
+        read_recipient(text, n, &c->call_name);
+    }
+    if (c->a.json || hidden || !n) return;
+    int dim = c->colour && kind != CHAT_TEXT;
+    if (dim) fputs("\033[2m", c->out.f);
+    tl_term_write(&c->out, text, n);
+    if (dim) fputs("\033[0m", c->out.f);
+}
+
+/* ---- keeping ------------------------------------------------------------------------------------------------------ */
+
+/* Whether a call can be given back to the template as one: an object with a name. */
+static int is_call(const char *text) {
+    uint8_t closers[MAX_DEPTH];
+    size_t n = strlen(text);
+    tl_json_in r = tl_json_open(text, n, closers, MAX_DEPTH);
+    return json_kind(text, n) == TL_JSON_DICT && tl_json_value(&r) == TL_JSON_DICT && tl_json_seek(&r, "name") == TL_JSON_STRING;
+}
+
+/* Ids have nine letters and digits, as Mistral's templates demand. */
+static void write_calls(const chat *c, tl_json *j) {
+    const char *p = c->tools.p;
+    tl_json_begin(j, "tool_calls", '[');
+    for (int i = 0; i < c->n_tools; i++, p += strlen(p) + 1) {
+        char id[16];
+        if (!is_call(p)) continue;
+        snprintf(id, sizeof id, "call%05d", (c->talk.n * 10 + i) % 100000);
+        tl_json_begin(j, NULL, '{');
+        tl_json_cstr(j, "id", id);
+        tl_json_cstr(j, "type", "function");
+        tl_buf_fmt(j->out, ", \"function\": %s", p);
+        tl_json_end(j, '}');
+    }
+    tl_json_end(j, ']');
+}
+
+int tl_chat_answer_keep(const chat_answer *a, tl_error *err) {
+    chat *c = a->c;
+    if (!a->parts.by_token) return tl_chat_talk_add(&c->talk, "assistant", a->whole.p ? a->whole.p : "", a->whole.n, err);
+    tl_buf b = {0}, text = {0};
+    tl_json j = {.out = &b};
+    int n_calls = 0;
+    tl_buf_add(&text, c->text.p, c->text.n);
+    const char *p = c->tools.p;
+    for (int i = 0; i < c->n_tools; i++, p += strlen(p) + 1)
+        if (is_call(p)) n_calls++;
+        else tl_buf_str(&text, p);
+    tl_json_begin(&j, NULL, '{');
+    tl_json_cstr(&j, "role", "assistant");
+    tl_json_str(&j, "content", text.p ? text.p : "", text.n);
+    if (c->thinking.n) tl_json_str(&j, a->parts.known.channels ? "thinking" : "reasoning_content", c->thinking.p, c->thinking.n);
+    if (n_calls) write_calls(c, &j);
+    tl_json_end(&j, '}');
+    b.failed |= text.failed | c->tools.failed | c->call.failed | c->thinking.failed;
+    tl_buf_free(&text);
+    return tl_chat_talk_add_json(&c->talk, "assistant", b, err);
+}
