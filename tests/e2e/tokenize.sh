@@ -48,6 +48,38 @@ check no_file refused 1 "$tmp/none"
 run tokenize "$tmp/none.gguf" -p a
 check no_model refused 1 none.gguf
 
+# What comes back is what went in, whatever stands at its ends: a SentencePiece vocabulary adds a space and takes it away.
+spm=tests/data/spm_tiny/vocab.gguf bpe=$tmp/bpe.gguf bare=$tmp/bare.gguf
+"$BUILD/tools/mkmodel" "$bpe" --layers 1 --embd 64
+"$BUILD/tools/mkmodel" "$bare" --arch gemma3 --layers 1 --embd 64
+n=0
+for text in Hello ' Hello' '  Hello' '   ' '\n' '\n Hello' '\tHello \n' '</s>Hello' '</s> Hello' '</s>\nHello' '<s>' ' <s> ' 'a</s>' '<0x41>' 'e\314\201\303\251' \
+    '\342\200\217\327\220' '\360\237\221\251\342\200\215\360\237\221\247' '\r\n\r\n' '\000' '\001\033[31m' '3333+777=12' '\357\273\277x' '\377\376' '\360\237\230'; do
+    n=$((n + 1))
+    printf "$text" >"$tmp/text"
+    for file in $spm $bpe $bare; do
+        for special in '' --special; do
+            run tokenize $file --no-bos $special --ids -f "$tmp/text"
+            cp "$tmp/out" "$tmp/ids"
+            run tokenize $file --decode $special -f "$tmp/ids"
+            check "comes_back_${n}_$(basename $file .gguf)$special" eval 'exits 0 && cmp -s "$tmp/out" "$tmp/text"'
+        done
+    done
+done
+run tokenize $spm --ids -p "  Hello" --no-bos
+check space_is_added_once text_is '274 439 502 440 294 444\n'
+run tokenize $spm --ids -p "</s> Hello</s>Hello" --no-bos --special
+check space_is_added_to_the_first_text text_is '2 274 502 440 294 444 2 502 440 294 444\n'
+for file in $spm $bare; do   # U+2581 is how these vocabularies write a space: it has the same tokens
+    printf 'x\342\226\201a' >"$tmp/text"
+    run tokenize $file --ids -f "$tmp/text"
+    cp "$tmp/out" "$tmp/ids"
+    run tokenize $file --ids -p 'x a'
+    check "lower_block_is_a_space_$(basename $file .gguf)" cmp -s "$tmp/out" "$tmp/ids"
+done
+run tokenize $spm --ids -p "" --special
+check nothing_gets_no_space text_is '1\n'
+
 # Vocabularies of a few tokens, whole and damaged.
 vocab() { # MODEL KEYS_AFTER TOKENS...
     model=$1 more=$2
@@ -72,6 +104,17 @@ check no_merges refused 1 tokenizer.ggml.merges
 { vocab gpt2 2 a b ab; key_str tokenizer.ggml.pre "$(printf 'no\033such')"; array tokenizer.ggml.merges 8 0; } >"$tmp/m.gguf"
 run tokenize "$tmp/m.gguf" -p ab --ids
 check odd_pre eval 'exits 0 && err_has "no\\x1bsuch" && ! grep -q "$(printf "\033")" "$tmp/err"'
+{ vocab gpt2 2 a b ab; key_str tokenizer.ggml.pre ""; array tokenizer.ggml.merges 8 0; } >"$tmp/m.gguf"
+run tokenize "$tmp/m.gguf" -p ab --ids
+check empty_pre eval 'exits 0 && err_has "# warning:" && err_has gpt-2'
+for pre in LLAMA-BPE llama-bpe2 "llama-bpe " qwen; do
+    { vocab gpt2 2 a b ab; key_str tokenizer.ggml.pre "$pre"; array tokenizer.ggml.merges 8 0; } >"$tmp/m.gguf"
+    run tokenize "$tmp/m.gguf" -p ab --ids
+    check "unknown_pre_$pre" eval 'exits 0 && err_has "# warning:" && err_has "\"$pre\"" && err_has gpt-2'
+done
+{ vocab gpt2 2 a b ab; key_u32 tokenizer.ggml.pre 7; array tokenizer.ggml.merges 8 0; } >"$tmp/m.gguf"
+run tokenize "$tmp/m.gguf" -p ab
+check number_as_pre refused 1 tokenizer.ggml.pre
 { vocab gpt2 1 a b ab; array tokenizer.ggml.token_type 5 2; u32 1; u32 1; } >"$tmp/m.gguf"
 run tokenize "$tmp/m.gguf" -p ab
 check short_types refused 1 tokenizer.ggml.token_type
