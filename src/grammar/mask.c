@@ -3,12 +3,14 @@
  * mask.c: see mask.h. The vocabulary is sorted by bytes once. Making a mask walks through it in this order and keeps the
  * states along the token before: a token costs only the bytes in which it differs, and where a beginning does not fit,
  * all that share it are passed over. In long repetitions of bounded number, where every state is another, only tokens that
- * could reach the bound are looked at again. */
+ * could reach the bound are looked at again. Where most characters lead to the same state, and from there on again, as in
+ * a JSON string, tokens of such characters are not walked through: how many there are decides. */
 #include <stdlib.h>
 #include <string.h>
+#include "base/utf8.h"
 #include "grammar/mask.h"
 
-enum { MASK_BYTES = 64 << 20, MOST_MASKS = 4096, LEAST_MASKS = 8, MOST_LOOKS = 1 << 26 };   /* looks: about a second */
+enum { MASK_BYTES = 64 << 20, MOST_MASKS = 4096, LEAST_MASKS = 8, LAST_CLASS = 0x7F, LEAST_ALIKE = 26, MOST_LOOKS = 1 << 26 };   /* looks: about a second */
 
 /* ---- the order of the vocabulary ---- */
 
@@ -54,12 +56,28 @@ static void sort_texts(const sorter *s, key *v, key *tmp, int n) {
     }
 }
 
+/* Of which characters the text is made, and how many; 0: some are not whole. */
+static uint8_t characters(const char *p, uint32_t n, tl_charset *has) {
+    uint64_t word[2] = {0, 0};
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < n; count++) {
+        int32_t c;
+        i += (uint32_t)tl_utf8_next(p + i, n - i, &c);
+        if (c < 0) return 0;
+        if (c > LAST_CLASS) c = LAST_CLASS;
+        word[c >> 6] |= (uint64_t)1 << (c & 63);
+    }
+    memcpy(has->word, word, sizeof word);
+    return (uint8_t)(count < 255 ? count : 255);
+}
+
 /* Takes the tokens of v [n] in their order that have at least `least` bytes. */
 static int take_order(tl_masks *m, tl_lexicon *x, const key *v, int n, const uint32_t *at, uint32_t least, tl_error *err) {
     static const char what[] = "a vocabulary's order";
     const size_t room = (size_t)n + 1;
     if (!(x->id = tl_alloc_n(room, sizeof *x->id, what, err)) || !(x->at = tl_alloc_n(room, sizeof *x->at, what, err)) ||
-        !(x->len = tl_alloc_n(room, sizeof *x->len, what, err)) || !(x->common = tl_alloc_n(room, 1, what, err)))
+        !(x->len = tl_alloc_n(room, sizeof *x->len, what, err)) || !(x->common = tl_alloc_n(room, 1, what, err)) ||
+        !(x->chars = tl_alloc_n(room, 1, what, err)) || !(x->has = tl_alloc_n(room, sizeof *x->has, what, err)))
         return TL_E_MEMORY;
     int next = 0;
     for (int i = 0; i < n; i++) {
@@ -72,6 +90,7 @@ static int take_order(tl_masks *m, tl_lexicon *x, const key *v, int n, const uin
         x->at[k] = from;
         x->len[k] = len;
         x->common[k] = (uint8_t)same;
+        x->chars[k] = characters(m->text + from, len, &x->has[k]);
         while (next <= (uint8_t)m->text[from]) x->first[next++] = k;
         x->n++;
     }
@@ -120,6 +139,8 @@ static void free_lexicon(tl_lexicon *x) {
     tl_free(x->at);
     tl_free(x->len);
     tl_free(x->common);
+    tl_free(x->chars);
+    tl_free(x->has);
 }
 
 void tl_masks_free(tl_masks *m) {
@@ -133,17 +154,92 @@ void tl_masks_free(tl_masks *m) {
     *m = (tl_masks){0};
 }
 
+/* ---- characters that are alike ---- */
+
+/* Any `most` of these characters fit, one more does not; from `few` on nothing is known. */
+typedef struct run { tl_charset same; int most, few; } run;
+
+/* Whether left bytes, the first of which lies in lo..hi, lead from state to state `to`, whatever they are. */
+static int all_lead(tl_automaton *a, int state, int lo, int hi, int left, int to) {
+    int last = -1;
+    for (int b = lo; b <= hi; b++) {
+        int next = tl_automaton_next(a, state, (uint8_t)b);
+        if (a->failed || (left == 1 && next != to)) return 0;
+        if (next != last && left > 1 && !all_lead(a, next, 0x80, 0xBF, left - 1, to)) return 0;
+        last = next;
+    }
+    return 1;
+}
+
+/* The state after characters of class c; -1: there are several, or looking became too expensive. */
+static int after(tl_automaton *a, int state, int c) {
+    int to = tl_automaton_next(a, state, (uint8_t)c);
+    for (int lead = 0xC2; c == LAST_CLASS && lead <= 0xF4; lead++) {
+        int lo = lead == 0xE0 ? 0xA0 : lead == 0xF0 ? 0x90 : 0x80, hi = lead == 0xED ? 0x9F : lead == 0xF4 ? 0x8F : 0xBF;
+        int next = tl_automaton_next(a, state, (uint8_t)lead);
+        if (a->failed || !all_lead(a, next, lo, hi, 1 + (lead >= 0xE0) + (lead >= 0xF0), to)) return -1;
+    }
+    return a->failed || tl_automaton_full(a) ? -1 : to;
+}
+
+static int has(const tl_charset *s, int c) { return s->word[c >> 6] >> (c & 63) & 1; }
+
+/* Narrows same to the characters that lead from state to one other state, which most do, and returns it. */
+static int common_step(tl_automaton *a, int state, tl_charset *same, int first) {
+    int to[LAST_CLASS + 1], best = TL_DEAD, votes = 0;
+    for (int c = 0; c <= LAST_CLASS; c++) {
+        if (!has(same, c)) continue;
+        to[c] = after(a, state, c);
+        if (to[c] < 0 || (first && to[c] == TL_DEAD)) continue;
+        if (!votes) best = to[c];
+        votes += to[c] == best ? 1 : -1;
+    }
+    for (int c = 0; c <= LAST_CLASS; c++)
+        if (has(same, c) && to[c] != best) same->word[c >> 6] &= ~((uint64_t)1 << (c & 63));
+    return best;
+}
+
+static int count(const tl_charset *s) {
+    int n = 0;
+    for (int c = 0; c <= LAST_CLASS; c++) n += has(s, c);
+    return n;
+}
+
+/* What can be said of texts of similar characters from state on; same is empty if that is nothing. */
+static run find_run(tl_automaton *a, int state) {
+    run r = {{{~(uint64_t)0, ~(uint64_t)0}}, 0, 0};
+    for (int to; r.most < TL_GBNF_FAR; r.most++, state = to) {
+        to = common_step(a, state, &r.same, r.most == 0);
+        if (a->failed || count(&r.same) < LEAST_ALIKE) {
+            if (a->failed == TL_E_UNSUPPORTED) a->failed = 0;   /* the tokens decide whether it is too much */
+            return (run){{{0, 0}}, 0, 0};
+        }
+        if (to != TL_DEAD && to != state) continue;
+        if (to == state) r.most = 255;
+        r.few = 255;
+        return r;
+    }
+    r.few = r.most + 1;
+    return r;
+}
+
 /* ---- a mask ---- */
 
 /* Walks through tokens from state stack[1]; the bits go to fresh. */
-static int walk(tl_masks *m, const tl_lexicon *x, tl_automaton *a, tl_error *err) {
+static int walk(tl_masks *m, const tl_lexicon *x, tl_automaton *a, const run *r, tl_error *err) {
     int *stack = m->stack + 1;
     const uint64_t limit = a->looked + MOST_LOOKS;
     uint32_t depth = 0;   /* stack[0 .. depth]: states along the token before, as far as it fits */
     for (int j = 0; j < x->n;) {
         const uint8_t *p = (const uint8_t *)m->text + x->at[j];
         const uint32_t len = x->len[j];
-        uint32_t k = x->common[j] < depth ? x->common[j] : depth;
+        if (x->common[j] < depth) depth = x->common[j];
+        if (!((x->has[j].word[0] & ~r->same.word[0]) | (x->has[j].word[1] & ~r->same.word[1])) && x->chars[j] && x->chars[j] < r->few) {
+            if (x->chars[j] <= r->most) m->fresh[x->id[j] >> 5] |= 1u << (x->id[j] & 31);
+            j++;
+            continue;
+        }
+        uint32_t k = depth;
         int state = stack[k];
         while (k < len && (state = tl_automaton_next(a, state, p[k])) != TL_DEAD) stack[++k] = state;
         depth = k;
@@ -182,7 +278,8 @@ static int new_slot(tl_masks *m, tl_automaton *a, tl_error *err) {
 
 /* Makes the mask of state stack[1] from fresh, and remembers it. Returns its place, or -1. */
 static int make(tl_masks *m, const tl_lexicon *x, tl_automaton *a, tl_error *err) {
-    int rc = walk(m, x, a, err), slot = rc == TL_OK ? new_slot(m, a, err) : -1;
+    const run r = x == &m->all ? find_run(a, m->stack[1]) : (run){{{0, 0}}, 0, 0};
+    int rc = walk(m, x, a, &r, err), slot = rc == TL_OK ? new_slot(m, a, err) : -1;
     if (slot < 0) return -1;
     for (int i = 0; i < m->n_end && tl_automaton_may_end(a, m->stack[1]); i++) m->fresh[m->end[i] >> 5] |= 1u << (m->end[i] & 31);
     memcpy(m->bits + (size_t)slot * m->words, m->fresh, m->words * sizeof *m->fresh);

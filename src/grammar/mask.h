@@ -6,12 +6,17 @@
 
 #include "grammar/automaton.h"
 
+/* A set of characters: bit c % 64 of word c / 64 is character c; the last one stands for all from U+007F on. */
+typedef struct tl_charset { uint64_t word[2]; } tl_charset;
+
 /* Tokens in the order of their bytes [n]. */
 typedef struct tl_lexicon {
     int n;
     int32_t *id;
     uint32_t *at, *len;        /* of the masks' text */
     uint8_t *common;           /* first bytes shared with the one before, at most 255 */
+    uint8_t *chars;            /* characters, at most 255; 0: not all of them are whole */
+    tl_charset *has;           /* which they are */
     int32_t first[257];        /* [byte]: the first token that begins with it or a higher one */
 } tl_lexicon;
 

@@ -320,9 +320,15 @@ static void random_grammars(void) {
     CHECKF(tried > 50000 && allowed > 5000, "%d tried, %d allowed", tried, allowed);
 }
 
-/* Long repetitions of bounded number, with tokens longer than TL_GBNF_FAR: masks against tokens read byte by byte. */
+/* Long repetitions of bounded number, with tokens longer than TL_GBNF_FAR, and sets of characters with exceptions: masks
+ * against tokens read byte by byte. */
 static void long_repetitions(void) {
+    static const char *const others[] = {"\"", "\\", "\n", "\x7f", "\xdf\xbf", "\xe1\x80\x80", "\xe2\x80\xa8", "\xf0\x9f\x98\x80", "\xe0\xa0\x81", "\xed\x9f\xbf",
+                                         "\xf4\x8f\xbf\xbf", "\xe2", "\x80"};
     static const char *const grammars[] = {
+        "root ::= (\"\\\"\" ([^\"\\\\\\x00-\\x1f] | \"\\\\\" [nt\\\\\"]){0,30} \"\\\"\")*", "root ::= [^\\u2028]{0,30}", "root ::= ([^b]{3,9} .)*",
+        "root ::= [\\x20-\\u0fff\\U00010000-\\U0010ffff]* \"\\n\"", "root ::= [a-z]{2,12} ([^a-z] [^\\U0001F600]){0,9}",
+        "root ::= [^\\u0801]*", "root ::= [^\\ud7ff]*", "root ::= [^\\U0010ffff]*", "root ::= (([^\\x7f] | \"\\x7f\" root) root)?",
         "root ::= [ab]{0,90} \"c\"", "root ::= \"a\"{70} \"b\"{40,80} \"c\"", "root ::= x{30,60} x{0,60}\nx ::= \"a\" | \"bb\"",
         "root ::= x{80} \"c\"\nx ::= \"a\"?", "root ::= (\"a\" y{0,50} \"c\"){1,40}\ny ::= [b\u00e9] | \"c\" \"b\"", "root ::= [ab]{50,}", "root ::= .{0,100}",
         "root ::= x{0,30}\nx ::= \"a\"{0,60} \"b\"", "root ::= [^c]{27} \"c\" root | \"\""};
@@ -336,7 +342,7 @@ static void long_repetitions(void) {
         tl_masks m = {0};
         for (int i = 0; i < N; i++) {
             int len = 1 + below(i % 4 ? 8 : 70), odd = below(3);
-            for (int j = 0; j < len; j++) tl_buf_str(&vocab, odd ? "a" : below(4) ? below(2) ? "a" : "b" : below(2) ? "c" : "\xc3\xa9");
+            for (int j = 0; j < len; j++) tl_buf_str(&vocab, odd ? "a" : k < 9 && below(9) == 0 ? others[below(13)] : below(4) ? below(2) ? "a" : "b" : below(2) ? "c" : "\xc3\xa9");
             at[i + 1] = (uint32_t)vocab.n;
         }
         CHECKF(tl_automaton_init(&a, grammars[k], strlen(grammars[k]), &err) == TL_OK, "%s", err.text);
