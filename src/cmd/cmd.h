@@ -11,14 +11,14 @@
 typedef struct tl_cmd {
     const char *name, *summary;   /* summary: one line, no period */
     const char *usage;            /* after "tinyllm name": "MODEL [options]" */
-    const char *examples;         /* lines "  tinyllm ..." */
+    const char *examples;         /* lines "  tinyllm ...", then paragraphs; each ends with a line break */
     const tl_opt *opts;
     int (*run)(const struct tl_cmd *self, int argc, char **argv);   /* argv without program and command name */
 } tl_cmd;
 
 /* Handles -h/--help and errors. Returns -1 to go on, else the exit code to return (0 after help, 2 after an error). */
 int tl_cmd_parse(const tl_cmd *self, void *args, int argc, char **argv, const char **pos, int min_pos, int max_pos);
-/* The whole help text of a command. */
+/* The whole help text of a command, as wide as the terminal. */
 void tl_cmd_help(const tl_cmd *self, FILE *f);
 /* Prints "tinyllm: text" for err and returns its exit code (2 for TL_E_ARGUMENT, else 1). */
 int tl_cmd_fail(const tl_error *err);

@@ -85,9 +85,14 @@ static int tool(chat *c, const char *arg, tl_error *err) {
     return rc == TL_OK ? CHAT_ANSWER : rc;
 }
 
+static void say_messages(const char *what, const chat *c) {
+    const int n = c->talk.n + (c->talk.system.role != NULL);
+    tl_status("%s: %d message%s", what, n, n == 1 ? "" : "s");
+}
+
 static int save(chat *c, const char *arg, tl_error *err) {
     if (want(arg, "save", "the name of a file", err) != TL_OK || tl_chat_talk_save(&c->talk, arg, err) != TL_OK) return err->code;
-    tl_status("saved: %d messages", c->talk.n + (c->talk.system.role != NULL));
+    say_messages("saved", c);
     return CHAT_NEXT_LINE;
 }
 
@@ -103,7 +108,7 @@ static int load(chat *c, const char *arg, tl_error *err) {
         old = refused;
     } else {
         c->retries = 0;
-        tl_status("loaded: %d messages", c->talk.n + (c->talk.system.role != NULL));
+        say_messages("loaded", c);
     }
     tl_chat_talk_free(&old);
     return rc == TL_OK ? CHAT_NEXT_LINE : rc;

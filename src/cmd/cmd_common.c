@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * cmd_common.c: what every command does the same way: help, errors, status lines. */
+ * cmd_common.c: what every command does the same way: words, errors, status lines. */
 #include <errno.h>
 #include <stdarg.h>
 #include <string.h>
@@ -10,17 +10,6 @@ static int wants_help(int argc, char **argv) {
     for (int i = 0; i < argc && strcmp(argv[i], "--") != 0; i++)
         if (strcmp(argv[i], "-h") == 0 || strcmp(argv[i], "--help") == 0) return 1;
     return 0;
-}
-
-void tl_cmd_help(const tl_cmd *self, FILE *f) {
-    tl_buf b = {0};
-    tl_buf_fmt(&b, "tinyllm %s: %s\n\nUsage: tinyllm %s %s\n\nOptions:\n", self->name, self->summary, self->name,
-               self->usage);
-    tl_opts_help(self->opts, &b);
-    if (self->examples) tl_buf_fmt(&b, "\nExamples:\n%s", self->examples);
-    if (b.p && b.p[b.n - 1] != '\n') tl_buf_str(&b, "\n");
-    if (b.p) fwrite(b.p, 1, b.n, f);
-    tl_buf_free(&b);
 }
 
 static const tl_opt_other others[] = {

@@ -145,7 +145,7 @@ static int cpu_main(const tl_cmd *self, int argc, char **argv) {
 
 const tl_cmd tl_cmd_cpu = {
     "cpu",
-    "show what this CPU offers, the level in use and the kernel of each type",
+    "show this CPU's features, its level and the kernel of each type",
     "[options]",
     "  tinyllm cpu\n"
     "  TINYLLM_CPU=avx2 tinyllm cpu --json\n",

@@ -22,7 +22,7 @@ static void overview(FILE *f) {
           "       tinyllm MODEL.gguf [options]   short for run\n\nCommands:\n", f);
     for (int i = 0; i < N_COMMANDS; i++) fprintf(f, "  %-12s %s\n", commands[i]->name, commands[i]->summary);
     fputs("\n  tinyllm help COMMAND   what a command does, with examples\n"
-          "  tinyllm help --man     the manual page; --bash, --zsh, --fish: completions for a shell\n"
+          "  tinyllm help --man     the manual page (--bash, --zsh, --fish: completions)\n"
           "  tinyllm --version      the version\n\n"
           "Environment:\n"
           "  TINYLLM_CPU   highest CPU level to use, as --cpu\n\n"

@@ -28,6 +28,20 @@ for c in $commands; do
 done
 check every_command_in_overview eval '(run help; for c in $commands; do grep -q "^  $c " "$tmp/out" || exit 1; done)'
 
+# Help fits the terminal; commands to be copied and single words stay in one line.
+if command -v script >/dev/null 2>&1 && [ -z "${RUNNER:-}" ]; then
+    words() { tr -s ' \r\n' '\n' <"$1"; }
+    for c in $commands; do
+        run help "$c"
+        words "$tmp/out" >"$tmp/help"
+        TERM=xterm script -qec "stty cols 80; '$TINYLLM' help $c" /dev/null >"$tmp/out" 2>&1 </dev/null
+        words "$tmp/out" >"$tmp/narrow"
+        check "help_fits_$c" eval 'cmp -s "$tmp/help" "$tmp/narrow" && ! tr -d "\r" <"$tmp/out" | grep -v -e "^  [a-z]" -e "^ *[^ ]*$" | grep -q "^.\{81\}"'
+    done
+else
+    echo "skip help_fits: no script, or a runner"
+fi
+
 run tokenise
 check near_command refused 2 "unknown command 'tokenise'; did you mean tokenize?"
 run zzzzzzzz

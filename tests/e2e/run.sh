@@ -113,7 +113,7 @@ check sampler_twice refused 2 "top_k stands twice"
 run run "$tmp/no.gguf" -p "the end" --samplers foo
 check sampler_told_before_the_model refused 2 foo
 run run --help
-check sampler_order_in_help out_has "default penalties,dry,top_n_sigma,top_k,typical,top_p,min_p,xtc,temp,mirostat, then the draw"
+check sampler_order_in_help out_has "penalties,dry,top_n_sigma,top_k,typical,top_p,min_p,xtc,temp,mirostat, then the draw"
 run run "$m" -p "the end" --mirostat 1
 check mirostat_1 refused 2 "0 (off) or 2"
 run run "$m" -p "the end" --sampling-seq kpt
