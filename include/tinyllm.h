@@ -8,7 +8,9 @@
  *            pool. Belongs to one caller at a time; two sessions on one model may run in two threads.
  *   batch    rows of {token, sequence, position}: a whole prompt, the next token, or the next tokens of many sequences.
  *   sampler  turns logits into a token. Belongs to one caller at a time.
+ *   chat     a conversation in the form of the model's chat template, as token ids. Never changes.
  *   grammar  which tokens may come next in a text that has to follow rules. Belongs to one caller at a time.
+ *   draft    guesses at the next tokens, so that several are computed at once. Belongs to one caller at a time.
  *   generator  a sampler's tokens as a text that ends where it should. Belongs to one caller at a time.
  *
  * The library never exits, prints, or keeps global state. A function that can fail takes a tl_error* last (NULL: not
