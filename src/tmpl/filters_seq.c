@@ -351,6 +351,7 @@ tl_val tl_f_join(tl_tx *c, tl_val v, const tl_val *a, const tl_args *args) {
     tl_val sep = a[0].kind ? tl_v_plain(c, a[0]) : tl_v_str("", 0), item;
     tl_iter it = tl_iter_of(c, v);
     size_t mark = tl_x_mark(c);
+    sep = tl_str_joint(c, sep);
     for (int first = 1; tl_iter_next(c, &it, &item); first = 0) {
         if (!first) tl_x_put_text(c, sep);
         tl_v_write(c, get_path(c, item, a[1], (tl_val){0}));

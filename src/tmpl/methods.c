@@ -178,6 +178,7 @@ static tl_val split(tl_tx *c, tl_val v, const tl_val *a, int from_right) {
     if (!from_right) {
         for (; max != 0 && (at = tl_str_find(c, v, sep, from)) != SIZE_MAX; max -= max > 0, from = at + sep.n) {
             tl_x_work(c, 1);
+            tl_str_cut(c, v, at, sep);
             tl_v_push(c, l, tl_str_sub(v, from, at));
         }
         tl_v_push(c, l, tl_str_sub(v, from, v.n));
@@ -185,6 +186,7 @@ static tl_val split(tl_tx *c, tl_val v, const tl_val *a, int from_right) {
     }
     for (; max != 0 && (at = tl_str_rfind(c, v, sep, to)) != SIZE_MAX; max -= max > 0, to = at) {
         tl_x_work(c, 1);
+        tl_str_cut(c, v, at, sep);
         tl_v_push(c, l, tl_str_sub(v, at + sep.n, to));
     }
     tl_v_push(c, l, tl_str_sub(v, 0, to));
@@ -210,7 +212,7 @@ static tl_val partition(tl_tx *c, tl_val v, tl_val sep, int from_right) {
         tl_v_push(c, t, from_right ? v : nothing);
     } else {
         tl_v_push(c, t, tl_str_sub(v, 0, at));
-        tl_v_push(c, t, sep);
+        tl_v_push(c, t, tl_str_sub(v, at, at + sep.n));
         tl_v_push(c, t, tl_str_sub(v, at + sep.n, v.n));
     }
     return t;
@@ -223,8 +225,9 @@ M(str_join) {
     tl_iter it = tl_iter_of(c, a[0]);
     tl_val item;
     size_t mark = tl_x_mark(c);
+    const tl_val sep = tl_str_joint(c, v);
     for (int i = 0; tl_iter_next(c, &it, &item); i++) {
-        if (i) tl_x_put_text(c, v);
+        if (i) tl_x_put_text(c, sep);
         if (v.sub) item = tl_v_escape(c, item);
         if (item.kind == TL_UNDEF) tl_x_fail(c, "sequence item %d: expected str instance, Undefined found", i);
         if (item.kind != TL_STR) tl_x_fail(c, "sequence item %d: expected str instance, %s found", i, tl_v_type(item));

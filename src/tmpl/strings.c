@@ -66,6 +66,42 @@ tl_val tl_str_strip(tl_tx *c, tl_val s, tl_val chars, int sides) {
     return tl_str_sub(s, from, to);
 }
 
+/* Without one of these nothing looks like a control token. White space and words are harmless: a template may make a token
+ * of a line break. */
+static int may_be_token(tl_val s) {
+    static const char marks[] = "<>[]|";
+    for (size_t i = 0; i + 1 < sizeof marks; i++)
+        if (s.n && memchr(s.u.s, marks[i], s.n)) return 1;
+    return 0;
+}
+
+static int is_trusted(tl_val s, size_t at, size_t n) {
+    return s.trust == tl_trusted || (s.trust && (!n || !memchr(s.trust + at, 0, n)));
+}
+
+tl_val tl_str_instead(tl_val s, size_t at, tl_val old, tl_val by) {
+    if (may_be_token(old) && !is_trusted(s, at, old.n)) by.trust = NULL;
+    return by;
+}
+
+static tl_cut *find_cut(tl_tx *c, tl_val sep) {
+    tl_cut *cut = c->cuts;
+    for (; cut && (cut->at.n != sep.n || memcmp(cut->at.u.s, sep.u.s, sep.n) != 0); cut = cut->next) tl_x_work(c, 1 + sep.n / 64);
+    return cut;
+}
+
+void tl_str_cut(tl_tx *c, tl_val s, size_t at, tl_val sep) {
+    if (!may_be_token(sep) || is_trusted(s, at, sep.n) || find_cut(c, sep)) return;
+    tl_cut *cut = tl_x_alloc(c, 1, sizeof *cut);
+    *cut = (tl_cut){c->cuts, sep};
+    c->cuts = cut;
+}
+
+tl_val tl_str_joint(tl_tx *c, tl_val sep) {
+    if (sep.n && find_cut(c, sep)) sep.trust = NULL;
+    return sep;
+}
+
 tl_val tl_str_replace(tl_tx *c, tl_val s, tl_val old, tl_val by, int64_t count) {
     size_t mark = tl_x_mark(c), from = 0, at;
     if (s.sub) by = tl_v_escape(c, by);
@@ -81,7 +117,7 @@ tl_val tl_str_replace(tl_tx *c, tl_val s, tl_val old, tl_val by, int64_t count) 
     } else {
         for (; count != 0 && (at = tl_str_find(c, s, old, from)) != SIZE_MAX; count -= count > 0) {
             tl_x_put_part(c, s, from, at);
-            tl_x_put_text(c, by);
+            tl_x_put_text(c, tl_str_instead(s, at, old, by));
             tl_x_work(c, 1);
             from = at + old.n;
         }

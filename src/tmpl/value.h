@@ -49,7 +49,8 @@ typedef struct tl_val {
 /* Trust of a text's bytes. The template's own are trusted, what comes from outside is not, whatever filters and joints
  * it went through: trust says which byte is which, so that names of control tokens count only where the template wrote
  * them. NULL: none is trusted, the state of all that is not known to be the template's. tl_trusted: all are. Else
- * [n] flags, 0 or 1. A part of a text takes its flags along (tl_str_sub, tl_x_put_part). */
+ * [n] flags, 0 or 1. A part of a text takes its flags along (tl_str_sub, tl_x_put_part). What a template puts in the
+ * place of people's bytes that may be a token's name (replace, split and join) is theirs too: tl_str_instead. */
 extern const char tl_trusted[];
 static inline const char *tl_trust_at(tl_val v, size_t at) {
     return v.trust && v.trust != tl_trusted ? v.trust + at : v.trust;
@@ -63,8 +64,12 @@ typedef struct tl_range { int64_t start, step; size_t n; } tl_range;
 typedef struct tl_block { struct tl_block *next; size_t n, cap; } tl_block;
 typedef struct tl_arena { tl_block *first; size_t total; } tl_arena;
 
+/* Texts at which some of people's were cut. */
+typedef struct tl_cut { struct tl_cut *next; tl_val at; } tl_cut;
+
 typedef struct tl_tx {
     tl_arena arena;
+    tl_cut *cuts;
     const char *name;        /* of the template */
     int line, depth;
     int64_t steps;           /* left */
