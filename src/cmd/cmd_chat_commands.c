@@ -195,8 +195,6 @@ static int set(chat *c, const char *arg, tl_error *err) {
     return CHAT_NEXT_LINE;
 }
 
-static double rate(double n, double seconds) { return seconds > 0 ? n / seconds : 0; }
-
 static int stats(chat *c, const char *arg, tl_error *err) {
     (void)arg, (void)err;
     const tl_generator_stats *g = &c->stats;
@@ -204,8 +202,8 @@ static int stats(chat *c, const char *arg, tl_error *err) {
               c->talk.n == 1 ? "" : "s");
     if (!c->n_answers) return CHAT_NEXT_LINE;
     tl_status("last answer: %d tokens of the prompt kept, %d computed at %.4g tok/s; %d tokens answered at %.4g tok/s", c->n_kept,
-              c->n_prompt - c->n_kept, rate(c->n_prompt - c->n_kept, c->prefill_seconds), g->n_tokens,
-              rate(g->n_computed, g->seconds));
+              c->n_prompt - c->n_kept, tl_cmd_rate(c->n_prompt - c->n_kept, c->prefill_seconds), g->n_tokens,
+              tl_cmd_rate(g->n_computed, g->seconds));
     tl_status("all %d answers: %lld tokens kept, %lld computed, %lld answered | seed of the last %lld", c->n_answers,
               (long long)c->all_kept, (long long)c->all_computed, (long long)c->all_tokens, (long long)c->answer_seed);
     if (c->spec.draft)

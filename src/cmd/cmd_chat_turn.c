@@ -154,8 +154,6 @@ static int prompt_progress(void *user, double done) {
 
 /* ---- figures ------------------------------------------------------------------------------------------------------ */
 
-static double rate(double n, double seconds) { return seconds > 0 ? n / seconds : 0; }
-
 static int print_json(const chat *c, tl_error *err) {
     const tl_generator_stats *g = &c->stats;
     tl_buf b = {0};
@@ -176,8 +174,8 @@ static int print_json(const chat *c, tl_error *err) {
     tl_json_cstr(&j, "finish", tl_finish_name(g->finish));
     tl_json_i64(&j, "seed", c->answer_seed);
     tl_json_i64(&j, "ctx", tl_session_ctx(c->s));
-    tl_json_num(&j, "prefill_tok_s", rate(c->n_prompt - c->n_kept, c->prefill_seconds));
-    tl_json_num(&j, "decode_tok_s", rate(g->n_computed, g->seconds));
+    tl_json_num(&j, "prefill_tok_s", tl_cmd_rate(c->n_prompt - c->n_kept, c->prefill_seconds));
+    tl_json_num(&j, "decode_tok_s", tl_cmd_rate(g->n_computed, g->seconds));
     tl_json_i64(&j, "passes", g->n_passes);
     tl_json_i64(&j, "drafted", g->n_drafted);
     tl_json_i64(&j, "accepted", g->n_accepted);

@@ -247,10 +247,8 @@ static int compute(run *r, tl_error *err) {
 
 /* ---- figures ----------------------------------------------------------------------------------------------------- */
 
-static double rate(double n, double seconds) { return seconds > 0 ? n / seconds : 0; }
-
 static double gb_per_second(const run *r, const tl_generator_stats *g) {
-    return rate((double)tl_model_get_info(r->m).bytes_per_token * g->n_passes * 1e-9, g->seconds);
+    return tl_cmd_rate((double)tl_model_get_info(r->m).bytes_per_token * g->n_passes * 1e-9, g->seconds);
 }
 
 static void print_model(const run *r) {
@@ -275,12 +273,12 @@ static void print_figures(const run *r) {
     if (g.finish == TL_END_CANCELLED && !g.n_tokens) return;   /* nothing was measured */
     char speed[80] = "", drafted[80] = "";   /* the prompt's logits give the first token: one alone has no speed */
     if (g.n_computed)
-        snprintf(speed, sizeof speed, ", %.4g tok/s, %.3g GB/s read", rate(g.n_computed, g.seconds), gb_per_second(r, &g));
+        snprintf(speed, sizeof speed, ", %.4g tok/s, %.3g GB/s read", tl_cmd_rate(g.n_computed, g.seconds), gb_per_second(r, &g));
     char cached[40] = "";
     if (r->n_cached) snprintf(cached, sizeof cached, " and %d cached", r->n_cached);
     if (r->spec.draft) snprintf(drafted, sizeof drafted, " | %d passes, %d of %d drafted tokens right", g.n_passes, g.n_accepted, g.n_drafted);
     tl_status("load %.0f ms | prefill %d tok%s, %.4g tok/s | decode %d tok%s%s | seed %lld", r->load * 1e3, r->n_prefilled, cached,
-              rate(r->n_prefilled, r->prefill), g.n_tokens, speed, drafted, (long long)tl_sampler_seed(r->smp));
+              tl_cmd_rate(r->n_prefilled, r->prefill), g.n_tokens, speed, drafted, (long long)tl_sampler_seed(r->smp));
 }
 
 static int print_json(run *r, tl_error *err) {
@@ -304,8 +302,8 @@ static int print_json(run *r, tl_error *err) {
     tl_json_i64(&j, "ctx", tl_session_ctx(r->s));
     tl_json_num(&j, "load_ms", r->load * 1e3);
     tl_json_num(&j, "ttft_ms", g.n_tokens ? (r->prefill + g.first_seconds) * 1e3 : NAN);
-    tl_json_num(&j, "prefill_tok_s", rate(r->n_prefilled, r->prefill));
-    tl_json_num(&j, "decode_tok_s", rate(g.n_computed, g.seconds));
+    tl_json_num(&j, "prefill_tok_s", tl_cmd_rate(r->n_prefilled, r->prefill));
+    tl_json_num(&j, "decode_tok_s", tl_cmd_rate(g.n_computed, g.seconds));
     tl_json_num(&j, "gb_s", gb_per_second(r, &g));
     tl_json_i64(&j, "passes", g.n_passes);
     tl_json_i64(&j, "drafted", g.n_drafted);
