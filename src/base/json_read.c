@@ -44,7 +44,7 @@ static int string(tl_json_in *r) {
     if (!is(r, '"')) return bad(r, "a string");
     const char *from = ++r->p;
     while (r->p < r->end && *r->p != '"') {
-        if ((unsigned char)*r->p < 0x20) return bad(r, "no control character in a string");
+        if ((unsigned char)*r->p < 0x20) return bad(r, "the end of a string or an escape such as \\n");
         if (*r->p++ == '\\' && check_escape(r) < 0) return -1;
     }
     if (r->p >= r->end) return bad(r, "the end of a string");

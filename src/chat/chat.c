@@ -97,7 +97,7 @@ tl_chat *tl_chat_render(const tl_model *m, const tl_chat_options *o, tl_error *e
     }
     const char *source = o->chat_template ? o->chat_template : tl_model_chat_template(m);
     if (!source) {
-        tl_fail(err, TL_E_UNSUPPORTED, "the model's file has no tokenizer.chat_template, so the form of a conversation is not known");
+        tl_fail(err, TL_E_UNSUPPORTED, "the model's file has no chat template (tokenizer.chat_template): give one");
         return NULL;
     }
     tl_chat *c = tl_alloc_n(1, sizeof *c, "a chat", err);

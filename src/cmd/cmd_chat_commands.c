@@ -140,7 +140,7 @@ static char *keep(chat *c, const char *before, const char *word, size_t n, tl_er
     return at;
 }
 
-/* The value of an option as /set takes it; a number that has none, a text that is not given: "default". */
+/* The value of an option as /set takes it; a text that is not given, a list without any: "default". */
 static void write_value(const chat *c, const tl_opt *o, tl_buf *out) {
     const char *at = (const char *)&c->a + o->at;
     const tl_opt_list *list = (const void *)at;
@@ -150,7 +150,7 @@ static void write_value(const chat *c, const tl_opt *o, tl_buf *out) {
     if (o->kind == TL_OPT_NUM) tl_buf_fmt(out, "%.7g", *(const double *)(const void *)at);
     if (o->kind == TL_OPT_STR) tl_buf_str(out, text ? text : "default");
     for (int i = 0; o->kind == TL_OPT_LIST && i < list->n; i++) tl_buf_fmt(out, "%s%s", i ? " " : "", list->v[i]);
-    if (o->kind == TL_OPT_LIST && !list->n) tl_buf_str(out, "none");
+    if (o->kind == TL_OPT_LIST && !list->n) tl_buf_str(out, "default");
 }
 
 /* Shows the setting that word [n] names, all if it is empty. 0: there is none to show, negative: no memory. */
@@ -231,10 +231,10 @@ static int help(chat *c, const char *arg, tl_error *err) {
     for (int i = 0; i < N_COMMANDS; i++) {
         char form[40];
         snprintf(form, sizeof form, "/%s %s", commands[i].name, commands[i].args);
-        tl_status("%-18s %s", form, commands[i].help);
+        tl_status("%-20s %s", form, commands[i].help);
     }
     tl_status("Any other line is a question; // begins one with a slash.");
-    if (c->lines.terminal >= 0) tl_status("A backslash at the end or Alt-Enter goes on in a new line. Ctrl-C stops an answer.");
+    if (c->lines.terminal >= 0) tl_status("A backslash at the end or Alt-Enter begins a new line. Ctrl-C stops an answer.");
     return CHAT_NEXT_LINE;
 }
 

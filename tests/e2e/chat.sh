@@ -79,6 +79,10 @@ check help_lists_all eval 'exits 0 && [ "$(grep -c "^# /" "$tmp/err")" = "$(grep
 chat '/set temp 0.25\n/set temp\n/set n\n/set think off\n/set stop x y\n/set\n' "$m" -q
 check set_shows_values eval 'exits 0 && grep -q "^# temp  *0.25: temperature" "$tmp/err" && grep -q "^# n-predict  *-1: " "$tmp/err" &&
     grep -q "^# think  *off$" "$tmp/err" && grep -q "^# stop  *x y$" "$tmp/err" && grep -q "^# ignore-eos  *off$" "$tmp/err" && grep -q "^# top-k  *40$" "$tmp/err"'
+chat '/help\n' "$m" -q
+check help_fits_80_columns eval 'exits 0 && ! grep -q "^.\{81\}" "$tmp/err"'
+chat '/set dry-sequence-breaker\n/set dry-sequence-breaker none\n/set dry-sequence-breaker\n' "$m" -q
+check breakers_of_the_default eval 'exits 0 && err_has "breaker default: " && err_has "breaker none: "'
 chat '/quit\nthe end\n' "$m" $same
 check quit eval 'exits 0 && silent out'
 chat '/system be\nthe end\n' "$m" $same --json
