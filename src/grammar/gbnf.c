@@ -40,10 +40,16 @@ static int expected(parser *x, const char *what) {
         size_t len = tl_utf8_next(x->at, (size_t)(x->end - x->at), &cp);
         if (cp < 0) return wrong(x, x->at, "this is not UTF-8");
         if (cp == '\n' || cp == '\r') snprintf(found, sizeof found, "the line's end");
+        else if (cp < ' ' || cp == 0x7F || cp == 0xFEFF) snprintf(found, sizeof found, "U+%04X", (unsigned)cp);
         else snprintf(found, sizeof found, "'%.*s'", (int)len, x->at);
     } else snprintf(found, sizeof found, "the text's end");
     snprintf(text, sizeof text, "expected %s, found %s", what, found);
     return wrong(x, x->at, text);
+}
+
+/* llama.cpp has tokens as parts of a rule. */
+static int no_tokens(parser *x) {
+    return wrong(x, x->at, "tinyllm cannot enforce tokens (<name>, <[id]>, !<name>); write the text instead");
 }
 
 int tl_grammar_room(void **p, int n, int *cap, size_t size, int most, const char *what, tl_error *err) {
@@ -331,6 +337,8 @@ static int read_alternatives(parser *x, int nested) {
         skip(x, 1);
         int seq = add_node(x, (tl_gbnf_node){.kind = TL_NODE_SEQ, .a = -1, .next = -1});
         if (seq < 0) return -1;
+        if (next_is(x, '<') || next_is(x, '!'))
+            return no_tokens(x);
         if (!begins_part(x) && !next_is(x, '|') && !(nested && next_is(x, ')')))
             return expected(x, "a literal, a class, a name or a group (\"\" for nothing)");
         while (begins_part(x)) {
@@ -359,6 +367,7 @@ static int read_rule(parser *x) {
     int node = read_alternatives(x, 0);
     if (node < 0) return -1;
     x->p->rule[r].node = node;
+    if (next_is(x, '<') || next_is(x, '!')) return no_tokens(x);
     if (x->at < x->end && *x->at != '\n') return expected(x, "the rule's end or another part");
     return TL_OK;
 }

@@ -187,6 +187,7 @@ static const struct { const char *name; int is; } keywords[] = {
     {"title", V_ANY}, {"description", V_ANY}, {"default", V_ANY}, {"examples", V_ANY}, {"$schema", V_ANY}, {"$id", V_ANY},
     {"$comment", V_ANY}, {"$defs", V_DICT}, {"definitions", V_DICT}, {"$anchor", V_STRING}, {"deprecated", V_ANY},
     {"readOnly", V_ANY}, {"writeOnly", V_ANY}, {"contentEncoding", V_ANY}, {"contentMediaType", V_ANY}, {"contentSchema", V_ANY},
+    {"discriminator", V_ANY},   /* OpenAPI: a hint that says nothing about what is valid */
     {"type", V_STRING | V_LIST}, {"enum", V_LIST}, {"const", V_ANY},
     {"$ref", V_STRING}, {"allOf", V_LIST}, {"anyOf", V_LIST}, {"oneOf", V_LIST},
     {"properties", V_DICT}, {"required", V_LIST}, {"additionalProperties", V_SCHEMA}, {"patternProperties", V_DICT},

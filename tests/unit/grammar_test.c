@@ -93,13 +93,17 @@ static void broken(void) {
         {"root ::= \"a\" | x\nx ::= y \"b\"\ny ::= z? x \"c\" | \"d\"\nz ::= \"e\"", "left-recursive (x -> y -> x)", TL_E_UNSUPPORTED},
         {"root ::= (\"a\"? root){2}", "left-recursive", TL_E_UNSUPPORTED}, {"root ::= x x\nx ::= (\"\" | root)", "left-recursive", TL_E_UNSUPPORTED},
         {"root ::= \"a\" root", "no text ever completes", TL_E_FORMAT}, {"root ::= [^\\x00-\\U0010FFFF]", "no text ever completes", TL_E_FORMAT},
-        {"root ::= <[5]>", "expected a literal", TL_E_FORMAT},
+        {"root ::= <[5]>", "column 10: tinyllm cannot enforce tokens", TL_E_FORMAT}, {"root ::= \"a\" <think>", "column 14: tinyllm cannot enforce tokens", TL_E_FORMAT},
+        {"root ::= (!<think>)*", "column 11: tinyllm cannot enforce tokens", TL_E_FORMAT},
+        {"\xef\xbb\xbfroot ::= \"a\"", "column 1: expected the name of a rule, found U+FEFF", TL_E_FORMAT},
+        {"root ::= \"a\" \x01", "found U+0001", TL_E_FORMAT}, {"root ::= e (f | e)* root \"a\" | \"b\"\ne ::= f?\nf ::= \"\"", "left-recursive", TL_E_UNSUPPORTED},
     };
     char text[500];
     for (size_t i = 0; i < sizeof t / sizeof *t; i++) {
         int rc = refuse(t[i].gbnf, strlen(t[i].gbnf), text, sizeof text);
         CHECKF(rc == t[i].code && strncmp(text, "grammar: ", 9) == 0 && strstr(text, t[i].text), "%s: %d %s", t[i].gbnf, rc, text);
     }
+    CHECK(refuse("root ::= \"a\"\0", 13, text, sizeof text) == TL_E_FORMAT && strstr(text, "column 13: expected the rule's end or another part, found U+0000"));
     CHECK(refuse("root ::= \"a\0b\"", 14, text, sizeof text) == TL_OK);   /* a 0 byte is a character */
     CHECK(refuse("root ::= \0\"b\"", 13, text, sizeof text) == TL_E_FORMAT);
 }
