@@ -28,7 +28,7 @@ typedef struct tl_opt {
 #define TL_OPT_WORD "WORD"
 typedef struct tl_opt_other { const char *names, *same, *hint; } tl_opt_other;
 
-enum { TL_OPT_LIST_MAX = 512 };
+enum { TL_OPT_LIST_MAX = 320 };
 typedef struct tl_opt_list { const char *v[TL_OPT_LIST_MAX]; int n; } tl_opt_list;
 
 /* Parses argv[0..argc) into *into (which holds the defaults already). Words that are no option go to pos[0..max_pos),

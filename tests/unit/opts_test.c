@@ -126,7 +126,7 @@ static void too_many_in_list(void) {
     CHECK(a.rc == 0 && a.stop.n == TL_OPT_LIST_MAX);
     strcat(line, "|--stop|a");
     a = parse(line);
-    CHECK(a.rc == TL_E_ARGUMENT && strstr(a.err.text, "at most 512"));
+    CHECK(a.rc == TL_E_ARGUMENT && strstr(a.err.text, "at most 320"));
 }
 
 static void help(void) {
