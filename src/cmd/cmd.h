@@ -28,6 +28,8 @@ int tl_cmd_flush(void);
 const char *tl_cmd_flush_fault(void);
 /* Status line on stderr: "# ..." */
 void tl_status(const char *fmt, ...) TL_PRINTF(1, 2);
+/* Whether the file is there and begins as a GGUF file does. */
+int tl_cmd_is_model(const char *path);
 /* A speed, 0 where nothing was measured. */
 static inline double tl_cmd_rate(double n, double seconds) { return seconds > 0 ? n / seconds : 0; }
 

@@ -2,20 +2,15 @@
  * See cmd_cache.h. The file is a saved state (docs/FORMATS.md). */
 #include "cmd/cmd_cache.h"
 
-#include <string.h>
 #include <sys/stat.h>
 #include "cmd/cmd.h"
 
 /* Why there is no cache in this place and none will be: a pipe would be waited for, a model would be lost. NULL: there may. */
 static const char *unfit(const char *path) {
     struct stat st;
-    char begin[4] = "";
     if (stat(path, &st) != 0) return NULL;
     if (!S_ISREG(st.st_mode)) return S_ISDIR(st.st_mode) ? "is a directory" : "is not a regular file";
-    FILE *f = fopen(path, "rbe");
-    const size_t n = f ? fread(begin, 1, sizeof begin, f) : 0;
-    if (f) fclose(f);
-    return n == sizeof begin && memcmp(begin, "GGUF", n) == 0 ? "is a model" : NULL;
+    return tl_cmd_is_model(path) ? "is a model" : NULL;
 }
 
 void tl_cmd_cache_load(const char *path, tl_session *s) {

@@ -193,6 +193,7 @@ static void close_all(chat *c) {
     tl_buf_free(&c->call);
     tl_buf_free(&c->call_name);
     tl_buf_free(&c->prefill);
+    tl_buf_free(&c->variables);
     tl_free(c->template_text);
     tl_session_free(c->s);
     tl_model_free(c->m);

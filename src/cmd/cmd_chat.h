@@ -14,6 +14,8 @@
 #include "cmd/line_edit.h"
 #include "cmd/term.h"
 
+enum { CHAT_JSON_DEPTH = 64 };   /* of lists and dicts in a message or a call */
+
 /* ---- the conversation --------------------------------------------------------------------------------------------- */
 
 /* A message in the form of the OpenAI API. It keeps all members that its file gave it; the template gets them, too. */
@@ -111,6 +113,7 @@ typedef struct chat {
     tl_grammar *grammar;
     tl_speculation spec;      /* its session follows the conversation, too: only what is new is read */
     char *template_text;      /* of --chat-template; NULL: the file's own */
+    tl_buf variables;         /* that it gets besides messages and tools: a JSON object with a terminator; empty: none */
     int32_t end;              /* the token that the template puts behind an answer; -1: none */
     tl_line_reader lines;
     tl_term out;
@@ -133,7 +136,8 @@ typedef struct chat {
 
 enum { CHAT_NEXT_LINE, CHAT_ANSWER, CHAT_QUIT };   /* what follows a command; or a TL_E_* code */
 
-/* Opening is done: whether the template makes something of a conversation, and how its answers end. */
+/* Opening is done, or what the template gets has changed: finds the variables, warns of those without effect, and tells
+ * whether the template makes something of a conversation, and how its answers end. After an error the old ones stay. */
 int tl_chat_turn_check(chat *c, tl_error *err);
 /* Whether the template takes the conversation as it is. */
 int tl_chat_turn_try(const chat *c, tl_error *err);

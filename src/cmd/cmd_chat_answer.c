@@ -7,12 +7,10 @@
 
 /* ---- calls of tools ----------------------------------------------------------------------------------------------- */
 
-enum { MAX_DEPTH = 64 };   /* of JSON */
-
 /* Whether text is one JSON value, and of which kind. */
 static tl_json_kind json_kind(const char *text, size_t n) {
-    uint8_t closers[MAX_DEPTH];
-    tl_json_in r = tl_json_open(text, n, closers, MAX_DEPTH);
+    uint8_t closers[CHAT_JSON_DEPTH];
+    tl_json_in r = tl_json_open(text, n, closers, CHAT_JSON_DEPTH);
     tl_json_kind kind = tl_json_value(&r);
     return kind != TL_JSON_FAULT && tl_json_skip(&r, kind) == 0 && tl_json_done(&r) > 0 ? kind : TL_JSON_FAULT;
 }
@@ -36,8 +34,8 @@ static void add_named(chat *c, const char *name, size_t n_name, const char *argu
 }
 
 static void add_list(chat *c, const char *text, size_t n) {
-    uint8_t closers[MAX_DEPTH];
-    tl_json_in r = tl_json_open(text, n, closers, MAX_DEPTH);
+    uint8_t closers[CHAT_JSON_DEPTH];
+    tl_json_in r = tl_json_open(text, n, closers, CHAT_JSON_DEPTH);
     tl_json_value(&r);
     for (int first = 1; tl_json_more(&r, first) > 0; first = 0) {
         const char *from = r.p;
@@ -111,9 +109,9 @@ void tl_chat_answer_part(void *answer, int kind, int mark, const char *text, siz
 
 /* Whether a call can be given back to the template as one: an object with a name. */
 static int is_call(const char *text) {
-    uint8_t closers[MAX_DEPTH];
+    uint8_t closers[CHAT_JSON_DEPTH];
     size_t n = strlen(text);
-    tl_json_in r = tl_json_open(text, n, closers, MAX_DEPTH);
+    tl_json_in r = tl_json_open(text, n, closers, CHAT_JSON_DEPTH);
     return json_kind(text, n) == TL_JSON_DICT && tl_json_value(&r) == TL_JSON_DICT && tl_json_seek(&r, "name") == TL_JSON_STRING;
 }
 

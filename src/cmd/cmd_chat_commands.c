@@ -190,9 +190,12 @@ static int set(chat *c, const char *arg, tl_error *err) {
     tl_sampler *s = tl_cmd_sampler(&changed.sampling, c->m, err);   /* what only the model can tell */
     if (!s) return err->code;
     tl_sampler_free(s);
+    const char *think = c->a.form.think;
     if (changed.sampling.seed != c->a.sampling.seed) c->seed = changed.sampling.seed;
     c->a = changed;
-    return CHAT_NEXT_LINE;
+    if (strcmp(think, changed.form.think) == 0 || tl_chat_turn_check(c, err) == TL_OK) return CHAT_NEXT_LINE;
+    c->a.form.think = think;
+    return err->code;
 }
 
 static int stats(chat *c, const char *arg, tl_error *err) {

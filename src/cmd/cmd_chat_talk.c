@@ -5,8 +5,6 @@
 #include "base/json_read.h"
 #include "cmd/cmd_chat.h"
 
-enum { MAX_DEPTH = 64 };   /* of JSON */
-
 static void free_message(chat_message *m) {
     tl_buf_free(&m->json);
     tl_buf_free(&m->plain);
@@ -45,8 +43,8 @@ int tl_chat_talk_add_json(chat_talk *t, const char *role, tl_buf json, tl_error 
 
 /* Of call k among an answer's tool_calls: its id and its function's name, as they stand between quotes. */
 static void find_call(const chat_message *m, int k, tl_slice *id, tl_slice *name) {
-    uint8_t closers[MAX_DEPTH];
-    tl_json_in r = tl_json_open(m->json.p, m->json.n, closers, MAX_DEPTH);
+    uint8_t closers[CHAT_JSON_DEPTH];
+    tl_json_in r = tl_json_open(m->json.p, m->json.n, closers, CHAT_JSON_DEPTH);
     if (tl_json_value(&r) != TL_JSON_DICT || tl_json_seek(&r, "tool_calls") != TL_JSON_LIST) return;
     for (int first = 1; tl_json_more(&r, first) > 0; first = 0) {
         tl_json_kind kind = tl_json_value(&r);
@@ -124,9 +122,9 @@ void tl_chat_talk_json(const chat_talk *t, int from, tl_buf *out) {
 }
 
 int tl_chat_message_text(const chat_message *m, tl_buf *out, tl_error *err) {
-    uint8_t closers[MAX_DEPTH];
+    uint8_t closers[CHAT_JSON_DEPTH];
     const tl_buf *json = m->plain.n ? &m->plain : &m->json;
-    tl_json_in r = tl_json_open(json->p, json->n, closers, MAX_DEPTH);
+    tl_json_in r = tl_json_open(json->p, json->n, closers, CHAT_JSON_DEPTH);
     out->n = 0;
     if (tl_json_value(&r) == TL_JSON_DICT && tl_json_seek(&r, "content") == TL_JSON_STRING) tl_json_text(r.text, out);
     tl_buf_add(out, "", 1);
@@ -329,12 +327,12 @@ static int read_talk(tl_json_in *r, chat_talk *t, tl_error *err) {
 }
 
 int tl_chat_talk_load(chat_talk *t, const char *path, tl_error *err) {
-    uint8_t closers[MAX_DEPTH];
+    uint8_t closers[CHAT_JSON_DEPTH];
     tl_error why = {0};
     size_t n;
     char *text = tl_read_file(path, &n, err);
     if (!text) return err->code;
-    tl_json_in r = tl_json_open(text, n, closers, MAX_DEPTH);
+    tl_json_in r = tl_json_open(text, n, closers, CHAT_JSON_DEPTH);
     int rc = read_talk(&r, t, &why);
     if (rc == TL_OK && !*r.fault) tl_json_done(&r);
     if (*r.fault) rc = tl_fail(err, TL_E_FORMAT, "%s: line %d: %s", path, r.line, r.fault);

@@ -8,44 +8,42 @@
 
 static const char *template_of(const chat *c) { return c->template_text ? c->template_text : tl_model_chat_template(c->m); }
 
-/* Messages from, from + 1, ... of a conversation, with the system message and the beginning of an answer. why: as for
- * tl_cmd_chat_variables. */
-static tl_chat *render(const chat *c, const chat_talk *t, int from, int is_answered, tl_error *why, tl_error *err) {
-    tl_buf messages = {0}, variables = {0};
-    tl_error own = {0};
-    if (!err) err = &own;
-    tl_chat_talk_json(t, from, &messages);
-    tl_buf_add(&messages, "", 1);
-    tl_chat_options o = {.messages_json = messages.p, .tools_json = t->tools, .chat_template = c->template_text,
-                         .no_generation_prompt = is_answered};
+/* Messages from, from + 1, ... of a conversation, with the system message, as JSON with a terminator. */
+static int write_messages(const chat_talk *t, int from, tl_buf *out, tl_error *err) {
+    tl_chat_talk_json(t, from, out);
+    tl_buf_add(out, "", 1);
+    return out->failed ? tl_fail(err, TL_E_MEMORY, "out of memory for the messages") : TL_OK;
+}
+
+/* These, and the beginning of an answer. */
+static tl_chat *render(const chat *c, const chat_talk *t, int from, int is_answered, tl_error *err) {
+    tl_buf messages = {0};
     tl_chat *r = NULL;
-    if (messages.failed) tl_fail(err, TL_E_MEMORY, "out of memory for the messages");
-    else if (tl_cmd_chat_variables(&c->a.form, template_of(c), messages.p, t->tools, &variables, why, err) == TL_OK) {
-        o.variables_json = variables.p;
+    if (write_messages(t, from, &messages, err) == TL_OK) {
+        tl_chat_options o = {.messages_json = messages.p, .tools_json = t->tools, .variables_json = c->variables.p,
+                             .chat_template = c->template_text, .no_generation_prompt = is_answered};
         r = tl_chat_render(c->m, &o, err);
     }
-    tl_buf_free(&variables);
     tl_buf_free(&messages);
     return r;
 }
 
-/* A question in place of the conversation, with an answer or without. */
-static tl_chat *render_hello(const chat *c, int is_answered, tl_error *why, tl_error *err) {
-    chat_talk t = {.system = c->talk.system, .tools = c->talk.tools};
-    int rc = tl_chat_talk_add(&t, "user", "1", 1, err);
-    if (rc == TL_OK && is_answered) rc = tl_chat_talk_add(&t, "assistant", "2", 1, err);
-    tl_chat *r = rc == TL_OK ? render(c, &t, 0, is_answered, why, err) : NULL;
-    t.system = (chat_message){0};   /* the conversation's */
-    t.tools = NULL;
-    tl_chat_talk_free(&t);
-    return r;
+/* What the template gets besides the messages, found with a question alone. */
+static int find_variables(const chat *c, const chat_talk *hello, tl_buf *out, tl_error *err) {
+    tl_buf messages = {0};
+    tl_error why = {0};
+    if (write_messages(hello, 0, &messages, err) == TL_OK)
+        tl_cmd_chat_variables(&c->a.form, template_of(c), messages.p, hello->tools, out, &why, err);
+    if (why.code) tl_status("warning: %s", why.text);
+    tl_buf_free(&messages);
+    return err->code;
 }
 
 /* The token that the template puts behind an answer, if it is a control token: files do not always name it. */
-static int32_t find_end(const chat *c) {
+static int32_t find_end(const chat *c, const chat_talk *answered) {
     int n = 0;
     int32_t id = -1;
-    tl_chat *r = render_hello(c, 1, NULL, NULL);   /* a template that refuses this only says nothing of its end */
+    tl_chat *r = render(c, answered, 0, 1, NULL);   /* a template that refuses this only says nothing of its end */
     const tl_chat_run *runs = tl_chat_runs(r, &n), *last = n ? &runs[n - 1] : NULL;
     if (last && last->trusted && n > 1) {
         size_t at = strspn(last->text, " \n");
@@ -56,23 +54,41 @@ static int32_t find_end(const chat *c) {
     return id;
 }
 
+/* hello: a question in place of the conversation, which gets an answer. */
+static int check_with(chat *c, chat_talk *hello, tl_error *err) {
+    tl_buf old = c->variables, found = {0};
+    int rc = tl_chat_talk_add(hello, "user", "1", 1, err);
+    if (rc == TL_OK) rc = find_variables(c, hello, &found, err);
+    c->variables = found;
+    tl_chat *r = rc == TL_OK ? render(c, hello, 0, 0, err) : NULL;
+    if (r) rc = tl_chat_talk_add(hello, "assistant", "2", 1, err);
+    if (r && rc == TL_OK) {
+        /* With messages that have headers, one may end and the answer go on. */
+        c->end = c->known.channels ? -1 : find_end(c, hello);
+        tl_buf_free(&old);
+    } else {
+        tl_buf_free(&found);
+        c->variables = old;
+    }
+    tl_chat_free(r);
+    return err->code;
+}
+
 int tl_chat_turn_check(chat *c, tl_error *err) {
-    tl_error why = {0};
-    const char *text = template_of(c);
-    if (!text)
+    if (!template_of(c))
         return tl_fail(err, TL_E_UNSUPPORTED,
                        "the file has no chat template: give one with --chat-template FILE, or continue a text with "
                        "tinyllm run MODEL -p TEXT");
-    tl_chat *r = render_hello(c, 0, &why, err);
-    if (why.code) tl_status("warning: %s", why.text);
-    if (!r) return err->code;
-    tl_chat_free(r);
-    c->end = c->known.channels ? -1 : find_end(c);   /* with messages that have headers, one may end and the answer go on */
-    return TL_OK;
+    chat_talk hello = {.system = c->talk.system, .tools = c->talk.tools};
+    int rc = check_with(c, &hello, err);
+    hello.system = (chat_message){0};   /* the conversation's */
+    hello.tools = NULL;
+    tl_chat_talk_free(&hello);
+    return rc;
 }
 
 int tl_chat_turn_try(const chat *c, tl_error *err) {
-    tl_chat *r = c->talk.n ? render(c, &c->talk, 0, 0, NULL, err) : NULL;
+    tl_chat *r = c->talk.n ? render(c, &c->talk, 0, 0, err) : NULL;
     tl_chat_free(r);
     return err->code;
 }
@@ -85,7 +101,7 @@ static int room(const chat *c) {
 
 /* The conversation without its first turns; *n its tokens. */
 static tl_chat *render_rest(const chat *c, int turns, int *n, tl_error *err) {
-    tl_chat *r = render(c, &c->talk, tl_chat_talk_turn(&c->talk, turns), 0, NULL, err);
+    tl_chat *r = render(c, &c->talk, tl_chat_talk_turn(&c->talk, turns), 0, err);
     tl_chat_ids(r, n);
     if (r && !*n) {
         tl_fail(err, TL_E_FORMAT, "the chat template makes nothing of the conversation");

@@ -62,3 +62,11 @@ void tl_status(const char *fmt, ...) {
     tl_printable(text, sizeof text, raw);
     fprintf(stderr, "# %s\n", text);
 }
+
+int tl_cmd_is_model(const char *path) {
+    char begin[4] = "";
+    FILE *f = fopen(path, "rbe");
+    const size_t n = f ? fread(begin, 1, sizeof begin, f) : 0;
+    if (f) fclose(f);
+    return n == sizeof begin && memcmp(begin, "GGUF", n) == 0;
+}

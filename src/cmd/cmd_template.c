@@ -49,11 +49,7 @@ static int read_model(const char *path, source *s, tl_error *err) {
 }
 
 static int read_source(const char *path, source *s, tl_error *err) {
-    char magic[4] = "";
-    FILE *f = fopen(path, "rb");
-    const size_t n = f ? fread(magic, 1, sizeof magic, f) : 0;   /* a model may be larger than what is read as text */
-    if (f) fclose(f);
-    if (n == sizeof magic && memcmp(magic, "GGUF", sizeof magic) == 0) return read_model(path, s, err);
+    if (tl_cmd_is_model(path)) return read_model(path, s, err);   /* it may be larger than what is read as text */
     if (s->files.text) return tl_fail(err, TL_E_ARGUMENT, "%s: is a template itself: leave out --chat-template", path);
     s->text = tl_read_file(path, &s->n, err);
     return s->text ? TL_OK : err->code;

@@ -47,11 +47,6 @@ static int expected(parser *x, const char *what) {
     return wrong(x, x->at, text);
 }
 
-/* llama.cpp has tokens as parts of a rule. */
-static int no_tokens(parser *x) {
-    return wrong(x, x->at, "tinyllm cannot enforce tokens (<name>, <[id]>, !<name>); write the text instead");
-}
-
 int tl_grammar_room(void **p, int n, int *cap, size_t size, int most, const char *what, tl_error *err) {
     if (n < *cap) return TL_OK;
     if (n >= most)
@@ -82,6 +77,13 @@ static int is_name(char c) {
 }
 
 static int next_is(const parser *x, char c) { return x->at < x->end && *x->at == c; }
+
+/* llama.cpp has tokens as parts of a rule. */
+static int begins_token(const parser *x) { return next_is(x, '<') || next_is(x, '!'); }
+
+static int no_tokens(parser *x) {
+    return wrong(x, x->at, "tinyllm cannot enforce tokens (<name>, <[id]>, !<name>); write the text instead");
+}
 
 /* ---- nodes and rules ---- */
 
@@ -337,8 +339,7 @@ static int read_alternatives(parser *x, int nested) {
         skip(x, 1);
         int seq = add_node(x, (tl_gbnf_node){.kind = TL_NODE_SEQ, .a = -1, .next = -1});
         if (seq < 0) return -1;
-        if (next_is(x, '<') || next_is(x, '!'))
-            return no_tokens(x);
+        if (begins_token(x)) return no_tokens(x);
         if (!begins_part(x) && !next_is(x, '|') && !(nested && next_is(x, ')')))
             return expected(x, "a literal, a class, a name or a group (\"\" for nothing)");
         while (begins_part(x)) {
@@ -367,7 +368,7 @@ static int read_rule(parser *x) {
     int node = read_alternatives(x, 0);
     if (node < 0) return -1;
     x->p->rule[r].node = node;
-    if (next_is(x, '<') || next_is(x, '!')) return no_tokens(x);
+    if (begins_token(x)) return no_tokens(x);
     if (x->at < x->end && *x->at != '\n') return expected(x, "the rule's end or another part");
     return TL_OK;
 }

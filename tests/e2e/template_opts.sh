@@ -109,6 +109,12 @@ if [ -x "$BUILD/tools/mkmodel" ]; then
     same HiTrue --chat-template-kwargs '{"enable_thinking": true}'
     same 'HisunlowTrue' --tools "$tmp/tools.json" --think on --chat-template-kwargs '{"style": "low"}'
     same '<Hi>' --chat-template "$tmp/t.jinja"
+    run run "$tmp/m.gguf" -p HiFalse -n 1 --temp 0 --json -q
+    expected=$(json prompt_tokens)
+    printf '/set think off\nHi\n' | ${RUNNER:-} "$TINYLLM" chat "$tmp/m.gguf" -n 1 --temp 0 --json -q >"$tmp/out" 2>"$tmp/err"
+    check set_think eval 'json_is prompt_tokens "$expected" && silent err'
+    printf '/set think off\n' | ${RUNNER:-} "$TINYLLM" chat "$tmp/m.gguf" --chat-template "$tmp/t.jinja" -q >"$tmp/out" 2>"$tmp/err"
+    check set_think_without_effect err_has "--think off changes nothing"
     run run "$tmp/none.gguf" --chat -p Hi -n 1 --chat-template-file "$tmp/t.jinja"
     check template_for_a_model_without exits 0
     run template "$tmp/m.gguf" --input "$tmp/hi.json" --chat-template "$tmp/t.jinja"

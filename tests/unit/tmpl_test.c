@@ -4,6 +4,7 @@
  * tests of memory say something under AddressSanitizer. */
 #include "test.h"
 #include "tmpl/tmpl.h"
+#include "templates.inc"
 #include "base/rng.h"
 #include "tmpl_cases.inc"
 
@@ -275,13 +276,8 @@ static void what_the_template_wrote_is_trusted(void) {
     trust_is("{% filter trim %} a{{ x }} {% endfilter %}", "{\"x\": \"-\"}", "a-", "10");
 }
 
-static char *read_all(const char *path, size_t *n) {
-    tl_error err = {0};
-    return tl_read_file(path, n, &err);
-}
-
-/* With the texts of a conversation replaced by the mark. */
-static void published_templates_trust_no_message(void) {
+/* With the texts of a conversation replaced by the mark. Returns how many conversations hold marks. */
+static int trusts_no_message(const char *name, const char *text, size_t n) {
     static const char *const conversations[] = {
         "{\"messages\": [{\"role\": \"user\", \"content\": \"%s\"}], \"add_generation_prompt\": true, \"bos_token\": \"<s>\", \"eos_token\": \"</s>\"}",
         "{\"messages\": [{\"role\": \"system\", \"content\": \"%s\"}, {\"role\": \"user\", \"content\": \"%s\"}, "
@@ -290,27 +286,19 @@ static void published_templates_trust_no_message(void) {
         "[{\"type\": \"function\", \"id\": \"abcdefghi\", \"function\": {\"name\": \"f\", \"arguments\": {\"a\": \"%s\"}}}]}, "
         "{\"role\": \"tool\", \"name\": \"f\", \"tool_call_id\": \"abcdefghi\", \"content\": \"%s\"}], \"bos_token\": \"<s>\", \"eos_token\": \"</s>\", "
         "\"tools\": [{\"type\": \"function\", \"function\": {\"name\": \"f\", \"description\": \"d\", \"parameters\": {\"type\": \"object\", \"properties\": {}}}}]}"};
-    const char *index = test_shared("templates/expected.jsonl");
-    size_t n = 0, rendered = 0;
-    char *list = index ? read_all(index, &n) : NULL, last[200] = "";
-    if (!list) SKIP("no ../shared/templates");
-    for (char *p = list; (p = strstr(p, "\"template\": \"")); p++) {
-        char name[200], rel[300];
-        snprintf(name, sizeof name, "%.*s", (int)strcspn(p + 13, "\""), p + 13);
-        if (strcmp(name, last) == 0) continue;
-        snprintf(last, sizeof last, "%s", name);
-        snprintf(rel, sizeof rel, "templates/%s", name);
-        size_t len;
-        char *text = test_shared(rel) ? read_all(test_shared(rel), &len) : NULL;
-        for (size_t i = 0; text && i < 3; i++) {
-            char json[2000];
-            snprintf(json, sizeof json, conversations[i], mark_text, mark_text, mark_text, mark_text);
-            rendered += untrusted_marks(name, text, len, json) > 0;
-        }
-        tl_free(text);
+    int rendered = 0;
+    for (size_t i = 0; i < sizeof conversations / sizeof *conversations; i++) {
+        char json[2000];
+        snprintf(json, sizeof json, conversations[i], mark_text, mark_text, mark_text, mark_text);
+        rendered += untrusted_marks(name, text, n, json) > 0;
     }
-    tl_free(list);
-    CHECKF(rendered >= 60, "only %zu conversations were rendered", rendered);
+    return rendered;
+}
+
+static void published_templates_trust_no_message(void) {
+    const int rendered = each_template(trusts_no_message);
+    if (rendered < 0) SKIP("no ../shared/templates");
+    CHECKF(rendered >= 60, "only %d conversations were rendered", rendered);
 }
 
 /* ---- numbers at the ends of 64 bits ---- */

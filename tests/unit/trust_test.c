@@ -3,6 +3,7 @@
  * Each template of the shared folder and some of our own, each place of a conversation, each token that the template names. */
 #include "test.h"
 #include "tmpl/tmpl.h"
+#include "templates.inc"
 
 enum { MAX_TOKENS = 200, MAX_TOKEN = 48 };
 typedef struct tokens { char v[MAX_TOKENS][MAX_TOKEN]; int n; } tokens;
@@ -120,29 +121,19 @@ static int check_template(const char *name, const char *text, size_t n) {
     return rendered;
 }
 
+static int n_published;
+
+static int check_published(const char *name, const char *text, size_t n) {
+    const int some = check_template(name, text, n);
+    CHECKF(some > 0, "%s", name);
+    n_published++;
+    return some;
+}
+
 static void published_templates(void) {
-    const char *index = test_shared("templates/expected.jsonl");
-    tl_error err = {0};
-    size_t n = 0, len;
-    char *list = index ? tl_read_file(index, &n, &err) : NULL, last[200] = "";
-    int rendered = 0, files = 0;
-    if (!list) SKIP("no ../shared/templates");
-    for (char *p = list; (p = strstr(p, "\"template\": \"")); p++) {
-        char name[200], rel[300];
-        snprintf(name, sizeof name, "%.*s", (int)strcspn(p + 13, "\""), p + 13);
-        if (strcmp(name, last) == 0) continue;
-        snprintf(last, sizeof last, "%s", name);
-        snprintf(rel, sizeof rel, "templates/%s", name);
-        const char *path = test_shared(rel);
-        char *text = path ? tl_read_file(path, &len, &err) : NULL;
-        const int some = text ? check_template(name, text, len) : 0;
-        CHECKF(!text || some > 0, "%s", name);
-        rendered += some;
-        files += text != NULL;
-        tl_free(text);
-    }
-    tl_free(list);
-    CHECKF(files > 0 && rendered > 100 * files, "%d conversations of %d templates", rendered, files);
+    const int rendered = each_template(check_published);
+    if (rendered < 0) SKIP("no ../shared/templates");
+    CHECKF(n_published > 0 && rendered > 100 * n_published, "%d conversations of %d templates", rendered, n_published);
 }
 
 /* What templates do with a message's text M: each is a template of its own, with tokens <|a|> and <|b|>. */
