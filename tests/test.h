@@ -29,6 +29,8 @@ static inline int tl_test_end(void) {
     printf("%d passed, %d failed, %d skipped\n", test_passed, test_failed, test_skipped);
     return test_failed != 0;
 }
+/* Whether the program is emulated ($RUNNER): dozens of times slower. */
+static inline int test_emulated(void) { return getenv("RUNNER") != NULL; }
 /* Path of a file under the shared folder ($TINYLLM_SHARED, default ../shared), or NULL if it is not there.
  * The buffer is static: copy the result before the next call. */
 static inline const char *test_shared(const char *rel) {

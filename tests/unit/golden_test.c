@@ -288,13 +288,12 @@ static void shared_models_emulated(void) { SKIP("emulated: too slow"); }
 
 int main(int argc, char **argv) {
     char root[2][4096] = {"", ""};
-    const int emulated = getenv("RUNNER") != NULL;   /* dozens of times slower */
     values_only = argc > 1 && strcmp(argv[1], "values") == 0;
-    few_runs = values_only || emulated;
+    few_runs = values_only || test_emulated();
     made_models();
     if (values_only) return tl_test_end();
     golden_models("tests/data/arch", "arch", 0);
-    if (emulated) {
+    if (test_emulated()) {
         RUN(shared_models_emulated);
         return tl_test_end();
     }

@@ -213,8 +213,7 @@ static tl_model *open_model(const char *path) {
 
 static tl_model *qwen2, *llama, *gemma, *qwen3;
 
-/* Fewer where the program is emulated, dozens of times slower. */
-static int seeds(int n) { return getenv("RUNNER") ? (n + 5) / 6 : n; }
+static int seeds(int n) { return test_emulated() ? (n + 5) / 6 : n; }
 
 /* ---- the same text ---- */
 
