@@ -18,31 +18,35 @@ for tool in aarch64-linux-gnu-gcc qemu-aarch64; do
 done
 [ $skipped = 0 ] || finish
 
-log=$(mktemp) && trap 'rm -f "$log"' EXIT
-make -j"$(nproc)" arm >"$log" 2>&1 || { tail -n 20 "$log"; bad "arm: make arm"; finish; }
-if grep -A 3 warning: "$log"; then bad "arm: warnings of the compiler"; else good "arm: built without warnings"; fi
-
-# Adds the counts of tests/run.sh: $1 the CPU, then the selection.
-run_tests() {
-    BUILD=build/arm RUNNER="qemu-aarch64 -cpu $1" sh tests/run.sh "$2" >"$log" 2>&1
-    sed -e '$d' -e "s/^== .*/& ($1)/" "$log"
-    set -- "$1" $(tail -n 1 "$log")
-    case "$*" in
-        *" passed, "[0-9]*" failed, "[0-9]*" skipped")
-            passed=$((passed + $2)) failed=$((failed + $4)) skipped=$((skipped + $6)) ;;
-        *) bad "arm: tests/run.sh on $1 ended without a count" ;;
-    esac
-}
+dir=$(mktemp -d) && trap 'rm -rf "$dir"' EXIT
+make -j"$(nproc)" arm >"$dir/make" 2>&1 || { tail -n 20 "$dir/make"; bad "arm: make arm"; finish; }
+if grep -A 3 warning: "$dir/make"; then bad "arm: warnings of the compiler"; else good "arm: built without warnings"; fi
 
 # cpu, its level, levels whose kernels are tested there: each once, as emulation is slow.
 while read -r cpu level tested; do
     got=$(qemu-aarch64 -cpu "$cpu" build/arm/tinyllm cpu --json | tr , '\n' | sed -n 's/^ *"level": *"\(.*\)"$/\1/p' | head -n 1)
     if [ "$got" = "$level" ]; then good "arm: $cpu has level $level"; else bad "arm: $cpu has level '$got', not $level"; fi
-    TINYLLM_TEST_LEVELS=$tested run_tests "$cpu" tests/kern/
-    [ "$level" != neon ] || run_tests "$cpu" tests/unit/
+    for test in build/arm/tests/kern/*_test $([ "$level" != neon ] || ls build/arm/tests/unit/*_test); do
+        echo "$cpu" "$tested" "$test"
+    done >>"$dir/tests"
 done <<CPUS
 cortex-a53 neon scalar,neon
 cortex-a76 dotprod dotprod
 max i8mm i8mm
 CPUS
+
+# As many at once as there are CPUs: emulation is slow, and a test is mostly one thread.
+xargs -P "$(nproc)" -n 3 sh -c '
+    TINYLLM_TEST_LEVELS=$2 RUNNER="qemu-aarch64 -cpu $1" BUILD=build/arm sh tests/run.sh "$3" >"$0/$1-${3##*/}.log" 2>&1
+    true' "$dir" <"$dir/tests"
+for log in "$dir"/*.log; do
+    cpu=${log##*/} cpu=${cpu%-*_test.log}
+    sed -e '$d' -e "s/^== .*/& ($cpu)/" "$log"
+    set -- $(tail -n 1 "$log")
+    case "$*" in
+        [0-9]*" passed, "[0-9]*" failed, "[0-9]*" skipped")
+            passed=$((passed + $1)) failed=$((failed + $3)) skipped=$((skipped + $5)) ;;
+        *) bad "arm: $(basename "$log" .log) ended without a count" ;;
+    esac
+done
 finish
