@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 static int test_passed, test_failed, test_skipped, test_bad;
 static const char *test_why_skipped;
@@ -31,6 +32,8 @@ static inline int tl_test_end(void) {
 }
 /* Whether the program is emulated ($RUNNER): dozens of times slower. */
 static inline int test_emulated(void) { return getenv("RUNNER") != NULL; }
+/* Of this process: limits on work that hold on a busy machine too. */
+static inline double test_cpu_seconds(void) { return (double)clock() / CLOCKS_PER_SEC; }
 /* Path of a file under the shared folder ($TINYLLM_SHARED, default ../shared), or NULL if it is not there.
  * The buffer is static: copy the result before the next call. */
 static inline const char *test_shared(const char *rel) {
