@@ -272,6 +272,7 @@ static void page_memory(tl_buf *b, const tl_facts *f, int64_t left) {
     line_bytes(b, "  weights", f->tensor_bytes, "");
     line_bytes(b, "  cache (f16)", f->kv_bytes, "");
     line_bytes(b, "  scratch, about", f->scratch_bytes, "");
+    line_bytes(b, "  vocabulary", f->vocab_bytes, "");
     page_fits(b, f, left);
 }
 

@@ -175,9 +175,16 @@ static void gather_quantization(tl_facts *f, const tl_gguf *g) {
     }
 }
 
+/* The tokenizer, and the file's metadata, which stay mapped. */
+static int64_t vocabulary(const tl_gguf *g, int64_t tensor_bytes) {
+    const tl_gguf_kv *pieces = tl_gguf_find(g, "tokenizer.ggml.tokens"), *merges = tl_gguf_find(g, "tokenizer.ggml.merges");
+    int64_t metadata = g->file_bytes - g->extra_bytes - tensor_bytes;
+    return plus(metadata, pieces ? (int64_t)tl_tokenizer_bytes(pieces->n, merges ? merges->n : 0) : 0);
+}
+
 static void add_memory(tl_facts *f) {
     f->kv_bytes = times(f->kv_bytes_per_pos[0], f->context);
-    f->memory_bytes = f->tensor_bytes ? plus(plus(f->tensor_bytes, f->kv_bytes), f->scratch_bytes) : -1;
+    f->memory_bytes = f->tensor_bytes ? plus(plus(f->tensor_bytes, f->kv_bytes), plus(f->scratch_bytes, f->vocab_bytes)) : -1;
 }
 
 int64_t tl_model_kv_bytes(const struct tl_model *m, const tl_kv_ops *kv) {
@@ -206,6 +213,7 @@ void tl_facts_gather(tl_facts *f, const tl_gguf *g, int64_t context) {
     f->context = f->trained_ctx > 0 && f->trained_ctx < TL_DEFAULT_CTX ? f->trained_ctx : TL_DEFAULT_CTX;
     if (context > 0) f->context = context;
     f->scratch_bytes = scratch(f);
+    f->vocab_bytes = vocabulary(g, f->tensor_bytes);
     add_memory(f);
     if (context > 0 && f->trained_ctx > 0 && context > f->trained_ctx)
         note(f, "a context of %lld is more than the model was trained for", (long long)context);

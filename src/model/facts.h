@@ -26,7 +26,8 @@ typedef struct tl_facts {
     int64_t kv_heads_all;            /* summed over the layers */
     int64_t bytes_per_token;         /* of weights, to decode one token; an estimate for unknown architectures */
     int64_t kv_bytes_per_pos[TL_N_KV];   /* all layers, by type of cache; 0: f16 */
-    int64_t context, kv_bytes, scratch_bytes, memory_bytes;   /* memory: tensors + cache + scratch at that context */
+    /* memory: tensors + cache + scratch + vocabulary at that context */
+    int64_t context, kv_bytes, scratch_bytes, vocab_bytes, memory_bytes;
     int is_model;                    /* <architecture>.block_count is there */
     int tied;                        /* no output.weight: the token embedding is the head */
     char notes[TL_MAX_NOTES][160];

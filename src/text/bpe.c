@@ -118,8 +118,7 @@ int tl_bpe_init(tl_tokenizer *t, const tl_vocab_source *src, tl_error *err) {
         t->byte_id[b] = id >= 0 && tl_is_text(t, (uint32_t)id) ? id : -1;
     }
     if (src->n_merges >= UINT32_MAX / 4) return tl_fail(err, TL_E_UNSUPPORTED, "the vocabulary has too many merges");
-    size_t n = 16;
-    while (n < src->n_merges + src->n_merges / 2) n *= 2;
+    const size_t n = tl_vocab_slots(src->n_merges + src->n_merges / 2);
     t->merge = tl_alloc_big(n * sizeof *t->merge, "the table of merges", err);
     if (!t->merge) return TL_E_MEMORY;
     t->merge_mask = (uint32_t)(n - 1);

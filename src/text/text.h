@@ -45,6 +45,8 @@ size_t tl_tokenizer_decode(const tl_tokenizer *t, const int32_t *ids, int n, int
 const char *tl_tokenizer_piece(const tl_tokenizer *t, int32_t id);
 int tl_tokenizer_is_end(const tl_tokenizer *t, int32_t id);
 uint32_t tl_tokenizer_n(const tl_tokenizer *t);
+/* About what a tokenizer of that size takes; 0 if no file could hold so much. */
+size_t tl_tokenizer_bytes(uint64_t n_pieces, uint64_t n_merges);
 int32_t tl_tokenizer_bos(const tl_tokenizer *t);
 int32_t tl_tokenizer_eos(const tl_tokenizer *t);
 int tl_tokenizer_adds_bos(const tl_tokenizer *t);

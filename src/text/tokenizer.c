@@ -209,6 +209,13 @@ void tl_tokenizer_warn(tl_tokenizer *t, const char *fmt, ...) {
     tl_buf_str(&t->warning, text);
 }
 uint32_t tl_tokenizer_n(const tl_tokenizer *t) { return t->n; }
+
+size_t tl_tokenizer_bytes(uint64_t n_pieces, uint64_t n_merges) {
+    enum { TEXT = 8, LIMIT = UINT32_MAX / 4 };   /* bytes of a piece's text, as most vocabularies have them */
+    if (n_pieces > LIMIT || n_merges > LIMIT) return 0;
+    return n_pieces * (TEXT + sizeof(uint32_t) + 1 + sizeof(float)) + tl_vocab_slots(2 * n_pieces) * 2 * sizeof(uint32_t) +
+           tl_vocab_slots(n_merges + n_merges / 2) * sizeof(tl_merge);
+}
 int32_t tl_tokenizer_bos(const tl_tokenizer *t) { return t->bos; }
 int32_t tl_tokenizer_eos(const tl_tokenizer *t) { return t->eos; }
 int tl_tokenizer_adds_bos(const tl_tokenizer *t) { return t->add_bos; }

@@ -93,8 +93,7 @@ static int fill_slots(tl_tokenizer *t, uint32_t *doubles) {
 }
 
 static int make_slots(tl_tokenizer *t, tl_error *err) {
-    size_t n = 16;
-    while (n < 2 * (size_t)t->n) n *= 2;
+    const size_t n = tl_vocab_slots(2 * (size_t)t->n);
     t->slot_mask = (uint32_t)(n - 1);
     t->slot = tl_alloc_big(n * 2 * sizeof *t->slot, "the table of pieces", err);
     uint32_t doubles;

@@ -69,6 +69,13 @@ static inline const char *tl_piece_at(const tl_tokenizer *t, uint32_t id, uint32
     return t->text + t->at[id];
 }
 
+/* Slots, a power of two, of a hash table with room for n. */
+static inline size_t tl_vocab_slots(size_t n) {
+    size_t slots = 16;
+    while (slots < n) slots *= 2;
+    return slots;
+}
+
 /* May this token stand for ordinary text? */
 static inline int tl_is_text(const tl_tokenizer *t, uint32_t id) {
     return t->type[id] == TL_TOK_NORMAL || t->type[id] == TL_TOK_USER || t->type[id] == TL_TOK_BYTE;

@@ -154,6 +154,19 @@ if [ -c /dev/full ]; then
     check full_output eval 'exits 1 && [ "$(grep -c "No space left" "$tmp/err")" = 1 ] && [ "$(wc -l <"$tmp/err")" = 1 ]'
 fi
 
+# ---- turns that are forgotten: what follows is as if they had never been, for every cache type and both kinds of rotation
+w=$tmp/w.gguf
+mkmodel "$w" --arch gemma3 --layers 6 --embd 64 --heads 4 --kv-heads 2 --key attention.sliding_window=16 --chat-template "$form"
+for kv in f16 f32 q8_0 q4_0; do
+    for model in "$m" "$w"; do
+        how="--temp 0 --ignore-eos -n 8 -c 96 --overflow shift --json --kv $kv"
+        lines "one\ntwo\nthree\nfour\nfive\nsix\nseven\n/save $tmp/talk.json\n" "$model" $how -q
+        dropped=$(grep -c '"dropped_turns": [1-9]' "$tmp/out") last=$(sed -n '7s/, "tokens".*//p' "$tmp/out")
+        lines "/load $tmp/talk.json\n/retry\n" "$model" $how -q
+        check "forgotten_$(basename "$model")_$kv" eval '[ "$dropped" -gt 0 ] && [ -n "$last" ] && [ "$(sed -n "1s/, \"tokens\".*//p" "$tmp/out")" = "$last" ]'
+    done
+done
+
 # ---- signals: the first Ctrl-C ends the answer, the second the program; shells ignore it for what they leave behind
 if [ -n "${RUNNER:-}" ] || ! env --default-signal=INT true 2>/dev/null || ! mkfifo "$tmp/fifo" 2>/dev/null; then
     echo "skip second_signal_ends_it: no fifo, no env --default-signal, or a runner"

@@ -52,6 +52,15 @@ done
 run chat "$gemma"
 check no_template refused 1 "no chat template"
 
+# ---- the memory that inspect foretells is what a full context takes, within 5 %
+for m in "$smol" "$gemma"; do
+    run inspect "$m" -c 2048 --json
+    foretold=$(json memory_bytes)
+    run bench "$m" -p 2048 -n 0 -r 1 --no-limits --json
+    taken=$(sed -n 's/.*"rss_bytes": \([0-9]*\).*/\1/p' "$tmp/out")
+    check "memory_$(basename "$m" | cut -c1-5)" [ $((taken * 100)) -gt $((foretold * 95)) -a $((taken * 100)) -lt $((foretold * 105)) ]
+done
+
 # ---- characters in pieces: SmolLM2 writes an emoji as several tokens
 for n in 1 2 3 4 8 12; do
     run run "$smol" -p "😀😀😀😀😀😀😀😀" -n $n --temp 0 -q
