@@ -247,7 +247,10 @@ const tl_cmd tl_cmd_chat = {
     "Each line is a question; on a terminal, lines are edited, and one that ends with a backslash goes on. Standard output\n"
     "carries the answers alone. Lines that begin with / are commands: /help lists them. Ctrl-C stops an answer, a second\n"
     "one ends the program. The end of input (Ctrl-D) ends it with 0; after lines of a pipe or file with 1 if one of them\n"
-    "was refused. The whole conversation is in the model's context, and only what is new is computed (/stats).\n",
+    "was refused. The whole conversation is in the model's context, and only what is new is computed (/stats).\n"
+    "\n"
+    "With --grammar, --json-schema, --regex or --choice, a model that thinks first does so freely: the grammar begins\n"
+    "behind the mark that closes its thoughts. With --think off it begins at once.\n",
     options,
     chat_main,
 };

@@ -87,6 +87,12 @@ const char *tl_chat_parts_begin(chat_parts *p, chat_known known, const char *pro
 void tl_chat_parts_push(chat_parts *p, const char *text, size_t n, chat_part_fn *fn, void *user);
 /* A control token, by its name. */
 void tl_chat_parts_token(chat_parts *p, const char *name, chat_part_fn *fn, void *user);
+/* What ends the thought that the text is in, as names of control tokens where it is one. */
+const char *tl_chat_parts_closing(const chat_parts *p);
+/* Whether a template has a thought's opening mark, or the vocabulary as a control token; whether a prompt ends with a
+ * closing one, behind which no thought begins. */
+int tl_chat_parts_think(chat_known known, const char *chat_template);
+int tl_chat_parts_closed(const char *prompt, size_t n);
 /* is_whole: the answer was not cut. */
 void tl_chat_parts_end(chat_parts *p, int is_whole, chat_part_fn *fn, void *user);
 
@@ -139,6 +145,8 @@ enum { CHAT_NEXT_LINE, CHAT_ANSWER, CHAT_QUIT };   /* what follows a command; or
 /* Opening is done, or what the template gets has changed: finds the variables, warns of those without effect, and tells
  * whether the template makes something of a conversation, and how its answers end. After an error the old ones stay. */
 int tl_chat_turn_check(chat *c, tl_error *err);
+/* The template that conversations are written with; NULL: there is none. */
+const char *tl_chat_template(const chat *c);
 /* Whether the template takes the conversation as it is. */
 int tl_chat_turn_try(const chat *c, tl_error *err);
 /* Answers the conversation's last message and adds the answer. If there is none, takes the whole turn's question back, or
@@ -151,8 +159,20 @@ typedef struct chat_answer {
     chat *c;
     chat_parts parts;
     tl_buf whole;             /* its text */
-    const char *control;      /* name of the control token that was picked last; NULL: it was another one */
+    const char *prompt;       /* [n_prompt] what it follows */
+    size_t n_prompt;
+    int32_t last;             /* token that was picked last */
+    const char *control;      /* its name, if it is a control token; NULL: it is another one */
+    int free;                 /* the grammar waits for the end of thoughts */
+    int thought, settled;     /* something was thought; what follows is to be the grammar's */
+    int over, n_free;         /* the free part has ended; tokens of it before any thought */
 } chat_answer;
+/* Forgets the parts of the answer. */
+void tl_chat_answer_clear(const chat_answer *a);
+/* Whether thoughts may come before the answer's text: the prompt has begun some, or the model is known to write them. */
+int tl_chat_may_think(const chat_answer *a);
+/* Continues the prompt, of ids [n], which the session has computed. */
+int tl_chat_generate(chat_answer *a, const int32_t *ids, int n, tl_error *err);
 void tl_chat_answer_part(void *answer, int kind, int mark, const char *text, size_t n);
 /* Adds it to the conversation: its text, or where control tokens divide it a message with members for thoughts and calls,
  * of which the template makes these tokens again. */

@@ -81,9 +81,34 @@ static void read_recipient(const char *header, size_t n, tl_buf *name) {
 
 /* ---- showing ------------------------------------------------------------------------------------------------------ */
 
+void tl_chat_answer_clear(const chat_answer *a) {
+    chat *c = a->c;
+    c->thinking.n = c->text.n = c->tools.n = c->call.n = c->call_name.n = 0;
+    c->n_tools = 0;
+}
+
+int tl_chat_may_think(const chat_answer *a) {
+    const chat *c = a->c;
+    chat_parts p = {0};
+    tl_chat_parts_begin(&p, c->known, a->prompt, a->n_prompt);
+    if (p.kind == CHAT_THINK) return 1;
+    return strcmp(c->a.form.think, "off") != 0 && !tl_chat_parts_closed(a->prompt, a->n_prompt) && tl_chat_parts_think(c->known, tl_chat_template(c));
+}
+
+/* Text before or behind free thoughts, in one token with a mark: but for blanks it is not the grammar's, and goes. */
+static int is_stray(chat_answer *a, int kind, int mark, const char *text, size_t n) {
+    a->thought |= kind == CHAT_THINK;
+    if (!a->free || kind == CHAT_THINK || (mark && a->parts.known.channels)) return 0;
+    size_t blanks = 0;
+    while (blanks < n && strchr(" \t\r\n", text[blanks])) blanks++;
+    if (a->thought && blanks < n) a->whole.n -= n;
+    return !a->thought || blanks < n;
+}
+
 void tl_chat_answer_part(void *answer, int kind, int mark, const char *text, size_t n) {
     chat_answer *a = answer;
     chat *c = a->c;
+    if (is_stray(a, kind, mark, text, n)) return;
     const int hides = strcmp(c->a.form.think, "hide") == 0, hidden = hides && kind == CHAT_THINK;
     tl_buf *part = kind == CHAT_THINK ? &c->thinking : kind == CHAT_TOOL ? &c->call : &c->text;
     if (kind == CHAT_TEXT && mark) {   /* the header of a message says nothing that is to be seen */

@@ -167,6 +167,25 @@ const char *tl_chat_parts_begin(chat_parts *p, chat_known known, const char *pro
     return NULL;
 }
 
+const char *tl_chat_parts_closing(const chat_parts *p) {
+    return p->known.channels ? "<|end|><|start|>assistant<|channel|>final<|message|>" : marks[p->row].close;
+}
+
+int tl_chat_parts_think(chat_known known, const char *chat_template) {
+    for (int i = 0; i < N_MARKS; i++)
+        if (marks[i].kind == CHAT_THINK && (known.control >> i & 1 || strstr(chat_template, marks[i].open))) return 1;
+    return known.channels;
+}
+
+int tl_chat_parts_closed(const char *prompt, size_t n) {
+    while (n > 0 && is_blank(prompt[n - 1])) n--;
+    for (int i = 0; i < N_MARKS; i++) {
+        size_t len = strlen(marks[i].close);
+        if (marks[i].kind == CHAT_THINK && len <= n && memcmp(prompt + n - len, marks[i].close, len) == 0) return 1;
+    }
+    return 0;
+}
+
 void tl_chat_parts_end(chat_parts *p, int is_whole, chat_part_fn *fn, void *user) {
     if (p->header == 2) p->held.n = 0;   /* a header without a message */
     give(p, p->held.n, CHAT_PLAIN, fn, user);

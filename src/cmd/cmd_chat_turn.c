@@ -6,7 +6,7 @@
 
 /* ---- the prompt --------------------------------------------------------------------------------------------------- */
 
-static const char *template_of(const chat *c) { return c->template_text ? c->template_text : tl_model_chat_template(c->m); }
+const char *tl_chat_template(const chat *c) { return c->template_text ? c->template_text : tl_model_chat_template(c->m); }
 
 /* Messages from, from + 1, ... of a conversation, with the system message, as JSON with a terminator. */
 static int write_messages(const chat_talk *t, int from, tl_buf *out, tl_error *err) {
@@ -33,7 +33,7 @@ static int find_variables(const chat *c, const chat_talk *hello, tl_buf *out, tl
     tl_buf messages = {0};
     tl_error why = {0};
     if (write_messages(hello, 0, &messages, err) == TL_OK)
-        tl_cmd_chat_variables(&c->a.form, template_of(c), messages.p, hello->tools, out, &why, err);
+        tl_cmd_chat_variables(&c->a.form, tl_chat_template(c), messages.p, hello->tools, out, &why, err);
     if (why.code) tl_status("warning: %s", why.text);
     tl_buf_free(&messages);
     return err->code;
@@ -75,7 +75,7 @@ static int check_with(chat *c, chat_talk *hello, tl_error *err) {
 }
 
 int tl_chat_turn_check(chat *c, tl_error *err) {
-    if (!template_of(c))
+    if (!tl_chat_template(c))
         return tl_fail(err, TL_E_UNSUPPORTED,
                        "the file has no chat template: give one with --chat-template FILE, or continue a text with "
                        "tinyllm run MODEL -p TEXT");
@@ -139,22 +139,7 @@ static tl_chat *render_to_fit(chat *c, tl_error *err) {
     return r;
 }
 
-/* ---- showing ------------------------------------------------------------------------------------------------------ */
-
-static void picked(void *user, int32_t id, const float *logits) {
-    chat_answer *a = user;
-    (void)logits;
-    a->control = tl_token_text(a->c->m, id, NULL, 0) > 0 ? NULL : tl_token_piece(a->c->m, id);
-}
-
-static int show(void *user, const char *text, size_t n) {
-    chat_answer *a = user;
-    tl_buf_add(&a->whole, text, n);
-    tl_chat_parts_push(&a->parts, text, n, tl_chat_answer_part, a);
-    if (a->control) tl_chat_parts_token(&a->parts, a->control, tl_chat_answer_part, a);
-    a->control = NULL;
-    return tl_cmd_interrupted() || (!a->c->a.json && tl_cmd_flush() != 0);
-}
+/* ---- progress ------------------------------------------------------------------------------------------------------ */
 
 typedef struct reading { double begun, shown; } reading;
 
@@ -214,20 +199,6 @@ static void say_finish(const chat *c) {
 
 /* ---- the turn ----------------------------------------------------------------------------------------------------- */
 
-/* Each answer has a sampler of its own: what was taken back leaves no trace in penalties and random numbers. The n-th
- * question's seed is that of the options plus n, and a retry's one more. */
-static tl_sampler *new_sampler(chat *c, const int32_t *ids, int n, tl_error *err) {
-    tl_sampling_args a = c->a.sampling;
-    int turns = 0;
-    for (int i = 0; i < c->talk.n; i++) turns += strcmp(c->talk.m[i].role, "user") == 0;
-    if (c->seed >= 0) a.seed = (int64_t)(((uint64_t)c->seed + (uint64_t)turns + (uint64_t)c->retries) & INT64_MAX);
-    tl_sampler *s = tl_cmd_sampler(&a, c->m, err);
-    if (s && c->seed < 0) c->seed = (int64_t)(((uint64_t)tl_sampler_seed(s) - (uint64_t)turns) & INT64_MAX);
-    c->answer_seed = tl_sampler_seed(s);
-    for (int i = 0; s && i < n; i++) tl_sampler_accept(s, ids[i]);
-    return s;
-}
-
 static int read_prompt(chat *c, const int32_t *ids, int n, tl_error *err) {
     reading r = {.begun = tl_now()};
     tl_session_set_progress(c->s, prompt_progress, &r);
@@ -243,48 +214,18 @@ static int read_prompt(chat *c, const int32_t *ids, int n, tl_error *err) {
     return TL_OK;
 }
 
-static int generate(chat *c, chat_answer *a, tl_sampler *s, tl_error *err) {
-    tl_generator_options o = {.max_tokens = (int)c->a.n, .stop = c->a.stop.v, .n_stop = c->a.stop.n,
-                              .stop_tokens = &c->end, .n_stop_tokens = c->end >= 0 && !c->a.sampling.ignore_eos,
-                              .grammar = c->grammar, .draft = c->spec.draft, .picked = picked, .picked_user = a};
-    tl_grammar_reset(c->grammar);
-    tl_generator *g = tl_generator_new(c->m, s, &o, err);
-    int rc = g ? tl_generate(c->s, 0, g, show, a, err) : err->code;
-    c->stats = tl_generator_get_stats(g);
-    c->all_tokens += c->stats.n_tokens;
-    c->all_computed += c->stats.n_computed;
-    c->all_drafted += c->stats.n_drafted;
-    c->all_accepted += c->stats.n_accepted;
-    tl_generator_free(g);
-    tl_chat_parts_end(&a->parts, c->stats.finish == TL_END_TOKEN, tl_chat_answer_part, a);
-    if (rc == TL_OK && a->whole.failed) rc = tl_fail(err, TL_E_MEMORY, "out of memory for the answer");
-    return rc;
-}
-
 static int answer_prompt(chat *c, const tl_chat *r, chat_answer *a, tl_error *err) {
     int n;
-    size_t len;
     const int32_t *ids = tl_chat_ids(r, &n);
-    const char *text = tl_chat_text(r, &len), *open = tl_chat_parts_begin(&a->parts, c->known, text, len);
-    if (open) tl_buf_add(&a->whole, open, len - (size_t)(open - text));   /* the template has begun a thought */
-    if (c->grammar) a->parts.header = 0;   /* there will be none: it allows no control tokens */
+    a->prompt = tl_chat_text(r, &a->n_prompt);
     int rc = read_prompt(c, ids, n, err);
-    tl_sampler *s = rc == TL_OK ? new_sampler(c, ids, n, err) : NULL;
-    if (s) rc = generate(c, a, s, err);
-    else rc = err->code;
-    tl_sampler_free(s);
-    return rc;
-}
-
-static void clear_parts(chat *c) {
-    c->thinking.n = c->text.n = c->tools.n = c->call.n = c->call_name.n = 0;
-    c->n_tools = 0;
-    c->stats = (tl_generator_stats){0};
+    return rc == TL_OK ? tl_chat_generate(a, ids, n, err) : rc;
 }
 
 int tl_chat_turn(chat *c, tl_error *err) {
     chat_answer a = {.c = c};
-    clear_parts(c);
+    tl_chat_answer_clear(&a);
+    c->stats = (tl_generator_stats){0};
     tl_cmd_catch_interrupt();
     int n_before = tl_chat_talk_last_turn(&c->talk);
     tl_chat *r = render_to_fit(c, err);
@@ -309,5 +250,6 @@ int tl_chat_turn(chat *c, tl_error *err) {
         tl_status("stopped: interrupted; nothing was answered, the question is taken back");
     }
     tl_buf_free(&a.whole);
+    tl_buf_free(&a.parts.held);
     return rc;
 }

@@ -241,6 +241,41 @@ say 295 292 $end
 chat 'Q\n' "$parts" $biases --json
 check marks_that_are_text eval 'out_has "{\"text\": \"\", " && ! out_has tool_calls'   # a call that has no end
 
+# Thoughts are free, and what follows them is the grammar's: marks that are control tokens, or text, or headers.
+free() { exits 0 && out_has "{\"text\": \"$1\", \"thinking\": \"$2\", " && out_has '"finish": "stop"'; }
+say 287 291 288 293
+chat 'Q\nQ\n/save '"$talk"'\n' "$parts" $biases --json --choice no,maybe
+check thoughts_before_a_grammar eval 'exits 0 && answers 2 && [ "$(grep -c "^{\"text\": \"\(no\|maybe\)\", \"thinking\": \"why so\"" "$tmp/out")" = 2 ]'
+check thoughts_before_a_grammar_are_kept grep -q '"content": "\(no\|maybe\)", "reasoning_content": "why so"' "$talk"
+for drafts in "--speculate lookup" "--draft $parts"; do
+    cp "$tmp/out" "$tmp/plain"
+    chat 'Q\nQ\n' "$parts" $biases --json --choice no,maybe $drafts
+    check "free_thoughts_with_drafts_${drafts%% /*}" eval '[ "$(text 1)" = "$(sed -n "1s/^{\"text\": \(\".*\"\), \"tokens\".*/\1/p" "$tmp/plain")" ] && answers 2'
+done
+chat 'Q\n' "$parts" $biases --json --choice no,maybe --think off
+check no_thoughts_no_waiting eval 'exits 0 && ! out_has thinking && grep -q "^{\"text\": \"\(no\|maybe\)\"" "$tmp/out"'
+chat 'Q\n' "$parts" $biases -q --choice no
+check thoughts_and_constrained_text_shown [ "$(cat "$tmp/out")" = "<think>why so</think>no" ]
+say 287 291 $end
+chat 'Q\n' "$parts" $biases --json --choice no
+check thought_without_end_is_closed free no "why so"
+say 287 291
+chat 'Q\n' "$parts" $biases --json --choice no -n 2
+check thought_that_fills_the_answer eval 'exits 0 && out_has "{\"text\": \"\", \"thinking\": \"why so\", \"tokens\": 2," && out_has "\"finish\": \"length\""'
+for first in 292 289 $end; do   # text, a call, the end: the grammar holds from the first token
+    say $first 291
+    chat 'Q\n' "$parts" $biases --json --choice no,maybe --think off
+    cp "$tmp/out" "$tmp/off"
+    chat 'Q\n' "$parts" $biases --json --choice no,maybe
+    check "grammar_at_once_$first" eval 'exits 0 && ! out_has thinking && [ "$(text 1)" = "$(sed -n "1s/^{\"text\": \(\".*\"\), \"tokens\".*/\1/p" "$tmp/off")" ]'
+done
+mkmodel "$tmp/texts.gguf" $tiny "{% set mark = '<think>' %}$form" --vocab 420 --word '<think>' --word ' <thi' --word nk --word 'so</think>x' --word 'so</th' --word ink --word why
+run tokenize "$tmp/texts.gguf" --no-bos --ids -p '<think>'
+open=$(cat "$tmp/out")
+say $open $((open + 6)) $((open + 3))
+chat 'Q\n' "$tmp/texts.gguf" $biases --json --choice no
+check text_behind_a_mark_is_not_free free no whyso
+
 # Messages with headers. <|end|> ends one and not the answer.
 oss=$tmp/oss.gguf
 mkmodel "$oss" $tiny "$form"'<|start|>assistant' --vocab 420 $(printf -- '--control %s ' '<|start|>' '<|channel|>' '<|message|>' '<|end|>' '<|return|>' '<|call|>') \
@@ -253,6 +288,8 @@ check channels eval 'exits 0 && out_has "{\"text\": \"yes\", \"thinking\": \"why
 chat 'Q\n' "$oss" $biases -q --chat-template "$tmp/analysis.jinja"
 check channels_shown [ "$(cat "$tmp/out")" = "why so<|end|>
 yes" ]
+chat 'Q\n' "$oss" $biases --json --chat-template "$tmp/analysis.jinja" --choice no
+check channels_before_a_grammar free no "why so"
 say 297 288 298 289 299 292
 chat 'Q\n/tool wet\n/save '"$talk"'\n' "$oss" $biases --json
 check channel_with_recipient eval 'exits 0 && head -n 1 "$tmp/out" | grep -qF "{\"text\": \"\", \"tool_calls\": [\"{\\\"name\\\": \\\"rain\\\", \\\"arguments\\\": {\\\"a\\\": 1}}\"], " &&
