@@ -228,6 +228,7 @@ static int chat_main(const tl_cmd *self, int argc, char **argv) {
     c->a.overflow = "stop";
     c->a.sampling = tl_cmd_sampling_default();
     c->out = tl_term_open(stdout);
+    c->out.wraps = 1;
     c->lines.terminal = -1;
     int code = tl_cmd_parse(self, &c->a, argc, argv, &path, 1, 1);
     if (code < 0) code = talk(c, path);

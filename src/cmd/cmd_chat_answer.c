@@ -124,10 +124,8 @@ void tl_chat_answer_part(void *answer, int kind, int mark, const char *text, siz
         read_recipient(text, n, &c->call_name);
     }
     if (c->a.json || hidden || !n) return;
-    int dim = c->colour && kind != CHAT_TEXT;
-    if (dim) fputs("\033[2m", c->out.f);
+    tl_term_dim(&c->out, c->colour && kind != CHAT_TEXT);
     tl_term_write(&c->out, text, n);
-    if (dim) fputs("\033[0m", c->out.f);
 }
 
 /* ---- keeping ------------------------------------------------------------------------------------------------------ */

@@ -236,8 +236,9 @@ int tl_chat_turn(chat *c, tl_error *err) {
     int rc = r ? answer_prompt(c, r, &a, err) : err->code;
     tl_cmd_release_interrupt();
     tl_chat_free(r);
-    if (c->out.mid_line) fputc('\n', c->out.f);
-    c->out.mid_line = 0;
+    tl_term_dim(&c->out, 0);
+    if (c->out.mid_line) tl_term_write(&c->out, "\n", 1);
+    tl_term_end_line(&c->out);
     if (rc == TL_OK) rc = tl_chat_answer_keep(&a, err);
     if (rc == TL_OK) c->n_answers++;
     else tl_chat_talk_cut(&c->talk, n_before > 0 ? n_before : 0);

@@ -5,6 +5,7 @@
 #include <stdarg.h>
 #include <string.h>
 #include "cmd/cmd.h"
+#include "cmd/term.h"
 
 static int wants_help(int argc, char **argv) {
     for (int i = 0; i < argc && strcmp(argv[i], "--") != 0; i++)
@@ -36,7 +37,7 @@ int tl_cmd_parse(const tl_cmd *self, void *args, int argc, char **argv, const ch
 }
 
 int tl_cmd_fail(const tl_error *err) {
-    fprintf(stderr, "tinyllm: %s\n", err->text[0] ? err->text : "failed");
+    tl_term_line(stderr, "tinyllm: ", err->text[0] ? err->text : "failed");
     return err->code == TL_E_ARGUMENT ? 2 : 1;
 }
 
@@ -60,7 +61,7 @@ void tl_status(const char *fmt, ...) {
     if (vsnprintf(raw, sizeof raw, fmt, ap) < 0) raw[0] = 0;
     va_end(ap);
     tl_printable(text, sizeof text, raw);
-    fprintf(stderr, "# %s\n", text);
+    tl_term_line(stderr, "# ", text);
 }
 
 int tl_cmd_is_model(const char *path) {

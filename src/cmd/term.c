@@ -34,20 +34,54 @@ tl_term tl_term_open(FILE *f) {
     return t;
 }
 
+/* What is to be shown now. */
+static void emit(tl_term *t, const tl_buf *shown) {
+    if (!shown->n) return;
+    if (t->dim) fputs("\033[2m", t->f);
+    fwrite(shown->p, 1, shown->n, t->f);
+    if (t->dim) fputs("\033[0m", t->f);
+}
+
 void tl_term_write(tl_term *t, const char *text, size_t n) {
     if (!n) return;
-    tl_buf shown = {0};
+    tl_buf shown = {0}, lines = {0};
     if (t->is_terminal) {
         tl_term_escape(&shown, text, n, "\n\t");
-        fwrite(shown.p, 1, shown.n, t->f);
+        if (t->wraps) tl_words_push(&t->wrap, tl_term_width(t->f), shown.p, shown.n, &lines);
+        emit(t, t->wraps ? &lines : &shown);
         tl_buf_free(&shown);
+        tl_buf_free(&lines);
     } else fwrite(text, 1, n, t->f);
     t->mid_line = text[n - 1] != '\n';
 }
 
+void tl_term_flush(tl_term *t) {
+    tl_buf rest = {0};
+    if (t->is_terminal && t->wraps) tl_words_flush(&t->wrap, tl_term_width(t->f), &rest);
+    emit(t, &rest);
+    tl_buf_free(&rest);
+}
+
+void tl_term_dim(tl_term *t, int dim) {
+    if (t->dim != dim) tl_term_flush(t);
+    t->dim = dim;
+}
+
 void tl_term_end_line(tl_term *t) {
+    tl_term_flush(t);
     if (t->shared && t->mid_line) fputc('\n', t->f);
     t->mid_line = 0;
+    t->wrap = (tl_words){0};
+}
+
+void tl_term_line(FILE *f, const char *before, const char *text) {
+    tl_buf line = {0};
+    tl_term t = tl_term_open(f);
+    t.wraps = 1;
+    tl_buf_fmt(&line, "%s%s\n", before, text);
+    tl_term_write(&t, line.p, line.failed ? 0 : line.n);
+    tl_term_flush(&t);
+    tl_buf_free(&line);
 }
 
 int tl_term_width(FILE *f) {

@@ -378,6 +378,10 @@ if command -v script >/dev/null 2>&1 && [ -z "${RUNNER:-}" ]; then
     check no_color eval 'exits 0 && out_has "<tool_call>" && ! grep -q "$(printf "\033\\[2m")" "$tmp/out"'
     printf 'the end\r\004' | keys "stty cols 1 rows 2; '$TINYLLM' chat '$m' $same; echo rc \$?; stty -a"
     check terminal_of_one_column eval 'out_has "rc 0" && cooked'
+    printf 'the end\r/stast\r/save %s\r\004' "$talk" | keys "stty cols 30; '$TINYLLM' chat '$m' --choice 'eleven twelve thirteen fourteen fifteen'"
+    tr -d '\r' <"$tmp/out" >"$tmp/lines"
+    check lines_break_between_words eval 'grep -qx "eleven twelve thirteen" "$tmp/lines" && grep -qx "fourteen fifteen" "$tmp/lines" &&
+        grep -qx "tinyllm: unknown command" "$tmp/lines" && grep -qx "/stast; did you mean /stats?" "$tmp/lines" && grep -q "thirteen fourteen" "$talk"'
     printf 'a\003\003the end\r/undo\r/edit\r\004' | keys "'$TINYLLM' chat '$m' $same"
     check ctrl_c_clears_the_line eval 'exits 0 && out_has "# the last question is taken back, 0 messages" && out_has "no question yet"'
     printf 'x' | keys "(sleep 0.6; kill -TERM \$(cat '$tmp/pid')) & sh -c 'echo \$\$ >\"$tmp/pid\"; exec \"$TINYLLM\" chat \"$m\"'; stty -a"

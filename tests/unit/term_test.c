@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT
  * term_test.c: what a terminal gets of a model's text. */
 #include "test.h"
+#include "cmd/line_draw.c"
+#include "cmd/line_wrap.c"
 #include "cmd/term.c"
 
 static void escapes(void) {
@@ -53,7 +55,43 @@ static void one_file_for_both(void) {
     fclose(f);
 }
 
+/* Lines break between words, whatever pieces they come in. */
+static void words_stay_whole(void) {
+    static const struct { int cols; const char *text, *want; } cases[] = {
+        {10, "one two three four", "one two\nthree four"},
+        {10, "one two  three\n\n four", "one two\nthree\n\n four"},        /* blanks at a break go, others stay */
+        {8, "one two three", "one two\nthree"},
+        {7, "one two three", "one two\nthree"},
+        {7, "one two \nthree", "one two\nthree"},                          /* a blank that has no room */
+        {9, "one two \nthree", "one two \nthree"},
+        {6, "one abcdefghi two three", "one abcdefghi two\nthree"},                     /* longer than a line: the terminal breaks it */
+        {6, "\346\227\245\346\234\254\350\252\236\345\255\227", "\346\227\245\346\234\254\350\252\236\n\345\255\227"},   /* two places each */
+        {6, "ab \346\227\245x \346\234\254", "ab \346\227\245x\n\346\234\254"},
+        {5, "e\314\201e\314\201 e\314\201e\314\201 x", "e\314\201e\314\201 e\314\201e\314\201\nx"},   /* combining: none */
+        {8, "```\none two three\n```\none two three", "```\none two three\n```\none two\nthree"},
+        {0, "one two three", "one two three"},
+        {1, "a bc d", "a bc d"},
+        {20, "a\tb\tc d e f g", "a\tb\tc d\ne f g"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        for (size_t piece = 1; piece < 12; piece++) {
+            tl_words w = {0};
+            tl_buf got = {0};
+            const char *p = cases[i].text;
+            for (size_t n = strlen(p), len; n; p += len, n -= len) {
+                len = piece < n ? piece : n;
+                while (len < n && ((unsigned char)p[len] & 0xC0) == 0x80) len++;   /* whole characters */
+                tl_words_push(&w, cases[i].cols, p, len, &got);
+            }
+            tl_words_flush(&w, cases[i].cols, &got);
+            tl_buf_add(&got, "", 1);
+            CHECKF(strcmp(got.p, cases[i].want) == 0, "case %zu, pieces of %zu: %s", i, piece, got.p);
+            tl_buf_free(&got);
+        }
+}
+
 int main(void) {
+    RUN(words_stay_whole);
     RUN(escapes);
     RUN(a_file_gets_the_bytes);
     RUN(one_file_for_both);
