@@ -72,6 +72,7 @@ static int ask_tools(chat *c, tl_error *err) {
         char name[40], prompt[80];
         tool_name(call, name, sizeof name);
         snprintf(prompt, sizeof prompt, "result of %s (an empty line refuses): ", name);
+        c->lines.hint = "# Ctrl-D leaves, an empty line refuses";
         rc = tl_line_read(&c->lines, prompt, NULL, &line, err);
         if (rc != 1) break;
         const char *text = line.n ? line.p : "The user does not allow this call.";
@@ -118,6 +119,7 @@ static int loop(chat *c, tl_error *err) {
     tl_buf line = {0};
     int rc;
     do {
+        c->lines.hint = c->a.no_commands ? "# Ctrl-D leaves" : "# Ctrl-D or /quit leaves";
         rc = tl_line_read(&c->lines, "> ", c->prefill.p, &line, err);
         tl_buf_free(&c->prefill);
         rc = rc > 0 ? take_line(c, &line, err) : rc == 0 ? CHAT_QUIT : rc;

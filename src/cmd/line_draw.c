@@ -105,7 +105,13 @@ static void put_text(screen *s, const char *p, size_t n, size_t cursor) {
 }
 
 static void put_line(screen *s, const tl_line_edit *e, const char *prompt) {
+    static const char *const searching[] = {"", "(search: ", "(not found: "};
     s->row = s->col = 0;
+    if (e->searching) {
+        put_text(s, searching[e->searching], strlen(searching[e->searching]), (size_t)-1);
+        put_text(s, e->seek.p ? e->seek.p : "", e->seek.n, (size_t)-1);
+        prompt = ") ";
+    }
     put_text(s, prompt, strlen(prompt), (size_t)-1);
     put_text(s, e->text.p ? e->text.p : "", e->text.n, e->at);
 }

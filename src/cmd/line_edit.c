@@ -95,15 +95,74 @@ static void show(tl_line_edit *e, size_t entry) {
     else set_text(e, e->history.p + entry, strlen(e->history.p + entry));
 }
 
+/* The entry before another one, which is not the first. */
+static size_t before(const tl_line_edit *e, size_t entry) {
+    for (entry--; entry > 0 && e->history.p[entry - 1]; entry--) {}
+    return entry;
+}
+
 static void older(tl_line_edit *e) {
-    size_t at = e->shown;
-    if (at == 0) return;
-    for (at--; at > 0 && e->history.p[at - 1]; at--) {}
-    show(e, at);
+    if (e->shown > 0) show(e, before(e, e->shown));
 }
 
 static void newer(tl_line_edit *e) {
     if (e->shown < e->history.n) show(e, e->shown + strlen(e->history.p + e->shown) + 1);
+}
+
+/* ---- searching the history ---------------------------------------------------------------------------------------- */
+
+/* Shows the newest text from an entry back that holds what is sought; if there is none, what is shown stays. */
+static void find(tl_line_edit *e, size_t from) {
+    e->searching = 1;
+    tl_buf_add(&e->seek, "", 1);
+    if (e->seek.failed) return;
+    e->seek.n--;
+    if (!e->seek.n) return;
+    for (size_t at = from;; at = before(e, at)) {
+        const char *found = at < e->history.n ? strstr(e->history.p + at, e->seek.p) : NULL;
+        if (found) {
+            show(e, at);
+            e->at = (size_t)(found - (e->history.p + at));
+            return;
+        }
+        if (at == 0) break;
+    }
+    e->searching = 2;
+}
+
+static void search(tl_line_edit *e) {
+    if (e->searching) {
+        if (e->shown > 0) find(e, before(e, e->shown));
+        else e->searching = 2;
+        return;
+    }
+    e->seek.n = 0;
+    e->begun = e->shown;
+    e->searching = 1;
+}
+
+/* A key while the history is searched. 0: the search has ended, and the key is to do what it does elsewhere. alone: an ESC
+ * that begins no key. */
+static int search_key(tl_line_edit *e, char c, int alone) {
+    if ((unsigned char)c >= 0x20 && c != 0x7F) {
+        tl_buf_add(&e->seek, &c, 1);
+        find(e, e->shown);
+        return 1;
+    }
+    if (c == 0x7F || c == '\b') {   /* the search begins anew with less */
+        while (e->seek.n > 0 && ((unsigned char)e->seek.p[--e->seek.n] & 0xC0) == 0x80) {}
+        show(e, e->begun);
+        find(e, e->shown);
+        return 1;
+    }
+    if (c == '\022') {
+        search(e);
+        return 1;
+    }
+    e->searching = 0;
+    if (c != '\007' && c != '\003' && !alone) return 0;
+    show(e, e->begun);   /* Ctrl-G, Ctrl-C, ESC: as it was */
+    return 1;
 }
 
 /* ---- keys --------------------------------------------------------------------------------------------------------- */
@@ -152,6 +211,7 @@ static void delete_to_start(tl_line_edit *e) { erase(e, line_start_of(e, e->at),
 static void delete_word(tl_line_edit *e) { erase(e, word_start(e, e->at), e->at); }
 static void clear_screen(tl_line_edit *e) { e->clear = 1; }
 static void clear_line(tl_line_edit *e) {
+    if (!e->text.n) e->state = TL_LINE_HINT;
     set_text(e, NULL, 0);
     e->shown = e->history.n;
 }
@@ -218,7 +278,7 @@ static void paste_byte(tl_line_edit *e, char c) {
 
 void tl_line_begin(tl_line_edit *e, const char *text) {
     set_text(e, text, text ? strlen(text) : 0);
-    e->n_keys = e->pasting = e->row = e->clear = 0;
+    e->n_keys = e->pasting = e->row = e->clear = e->searching = 0;
     e->state = TL_LINE_GOES_ON;
     e->shown = e->history.n;
 }
@@ -227,6 +287,7 @@ size_t tl_line_keys(tl_line_edit *e, const char *p, size_t n) {
     e->state = TL_LINE_GOES_ON;
     for (size_t i = 0; i < n; i++) {
         unsigned char c = (unsigned char)p[i];
+        if (e->searching && !e->n_keys && search_key(e, p[i], p[i] == '\033' && i + 1 == n)) continue;
         if (e->pasting) paste_byte(e, p[i]);
         else if (e->n_keys || c < 0x20 || c == 0x7F) press(e, p[i]);
         else {   /* all plain bytes at once */
@@ -244,4 +305,5 @@ void tl_line_free(tl_line_edit *e) {
     tl_buf_free(&e->text);
     tl_buf_free(&e->history);
     tl_buf_free(&e->own);
+    tl_buf_free(&e->seek);
 }

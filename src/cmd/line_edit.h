@@ -19,15 +19,19 @@ typedef struct tl_line_edit {
     char keys[24];            /* of a key that is not complete */
     int n_keys, pasting;
     int state;                /* TL_LINE_* */
+    int searching;            /* 1: the history, for the text in seek; 2: and there is none such */
+    tl_buf seek;
+    size_t begun;             /* what was shown before */
     int row;                  /* of the cursor on the screen, from the prompt's on */
     int clear;                /* the whole screen is to be drawn anew */
 } tl_line_edit;
 
-enum { TL_LINE_GOES_ON, TL_LINE_DONE, TL_LINE_END, TL_LINE_SUSPEND };
+enum { TL_LINE_GOES_ON, TL_LINE_DONE, TL_LINE_END, TL_LINE_SUSPEND, TL_LINE_HINT };
 
 /* Begins a line that holds a text already (NULL: none). */
 void tl_line_begin(tl_line_edit *e, const char *text);
-/* Takes keys [n] until the line is done, input has ended (Ctrl-D in an empty line) or is to rest (Ctrl-Z): e->state.
+/* Takes keys [n] until the line is done, input has ended (Ctrl-D in an empty line), is to rest (Ctrl-Z) or somebody seeks the
+ * end (Ctrl-C in an empty line): e->state. An ESC that nothing follows in keys is a key where the history is searched.
  * Returns how many bytes were taken. */
 size_t tl_line_keys(tl_line_edit *e, const char *keys, size_t n);
 /* Adds to the history what differs from its last text. */
@@ -44,6 +48,7 @@ int tl_char_width(int32_t cp);
 
 typedef struct tl_line_reader {
     tl_line_edit edit;
+    const char *hint;         /* a line for who presses Ctrl-C in an empty one; NULL: none */
     int terminal;             /* descriptor of the terminal to draw on; -1: plain lines of stdin */
     char typed[1024];         /* ahead of the line */
     size_t n_typed;

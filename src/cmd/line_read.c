@@ -118,6 +118,12 @@ static int edit(tl_line_reader *r, const char *prompt, tl_buf *out) {
         draw(r, prompt, out);
         if (state == TL_LINE_DONE) return 1;
         if (state == TL_LINE_END) return 0;
+        if (state == TL_LINE_HINT && r->hint) {
+            tl_buf_fmt(out, "\r\n%s\r\n", r->hint);
+            send(r->terminal, out);
+            r->edit.row = 0;
+            continue;
+        }
         if (state == TL_LINE_SUSPEND) {
             tl_buf_str(out, "\r\n");
             send(r->terminal, out);

@@ -382,6 +382,9 @@ if command -v script >/dev/null 2>&1 && [ -z "${RUNNER:-}" ]; then
     tr -d '\r' <"$tmp/out" >"$tmp/lines"
     check lines_break_between_words eval 'grep -qx "eleven twelve thirteen" "$tmp/lines" && grep -qx "fourteen fifteen" "$tmp/lines" &&
         grep -qx "tinyllm: unknown command" "$tmp/lines" && grep -qx "/stast; did you mean /stats?" "$tmp/lines" && grep -q "thirteen fourteen" "$talk"'
+    (printf '\003/set n 3\r/stats\r\022et n'; sleep 0.4; printf '\r\022/set\007/undo\r\004') | keys "'$TINYLLM' chat '$m' $same"
+    check ctrl_c_in_an_empty_line out_has "# Ctrl-D or /quit leaves"
+    check ctrl_r eval 'exits 0 && out_has "(search: et n) " && [ "$(grep -c "^# n-predict" "$tmp/out")" = 2 ] && out_has "there is no question yet"'
     printf 'a\003\003the end\r/undo\r/edit\r\004' | keys "'$TINYLLM' chat '$m' $same"
     check ctrl_c_clears_the_line eval 'exits 0 && out_has "# the last question is taken back, 0 messages" && out_has "no question yet"'
     printf 'x' | keys "(sleep 0.6; kill -TERM \$(cat '$tmp/pid')) & sh -c 'echo \$\$ >\"$tmp/pid\"; exec \"$TINYLLM\" chat \"$m\"'; stty -a"

@@ -118,6 +118,8 @@ static void keys_and_texts(void) {
         {"\033[200~\033[20\033[201~", "\033[20", 4, 0},
         {"\033[99;99Xa\033\033[Db\033Ozc", "bca", 2, 0},            /* unknown keys are nothing */
         {"\x1a", "", 0, TL_LINE_SUSPEND},
+        {"\003", "", 0, TL_LINE_HINT},
+        {"a\003\003b", "", 0, TL_LINE_HINT},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         for (size_t chunk = 0; chunk < 3; chunk++) {
@@ -146,6 +148,40 @@ static void history_goes_back_and_forth(void) {
 }
 
 /* What was typed stands on the screen, and the cursor where the next character goes, at every width and in every chunk. */
+static void history_is_searched(void) {
+    tl_line_edit e = {0};
+    const char *const lines[] = {"one two", "say\ntwo", "three", "two f\xc3\xbcr", "last"};
+    for (int i = 0; i < 5; i++) tl_line_remember(&e, lines[i]);
+    static const struct { const char *keys, *text, *row; size_t at; int state; } cases[] = {
+        {"\022", "", "(search: ) ", 0, 0},
+        {"own\022", "own", "(search: ) own", 3, 0},
+        {"\022tw", "two f\xc3\xbcr", "(search: tw) two f\xc3\xbcr", 0, 0},
+        {"\022two\022", "say\ntwo", "(search: two) say", 4, 0},
+        {"\022two\022\022", "one two", "(search: two) one two", 4, 0},
+        {"\022two\022\022\022", "one two", "(not found: two) one two", 4, 0},
+        {"\022thx", "three", "(not found: thx) three", 0, 0},
+        {"\022thx\x7f", "three", "(search: th) three", 0, 0},
+        {"\022two\022\022\x7f", "two f\xc3\xbcr", "(search: tw) two f\xc3\xbcr", 0, 0},
+        {"\022f\xc3\xbcr", "two f\xc3\xbcr", "(search: f\xc3\xbcr) two f\xc3\xbcr", 4, 0},
+        {"\022f\xc3\xbc\x7f", "two f\xc3\xbcr", "(search: f) two f\xc3\xbcr", 4, 0},
+        {"\022zz\r", "", "> ", 0, TL_LINE_DONE},
+        {"\022hre\r", "three", "> three", 1, TL_LINE_DONE},
+        {"own\022hre\007", "own", "> own", 3, 0},
+        {"own\022hre\003", "own", "> own", 3, 0},
+        {"own\022hre\033", "own", "> own", 3, 0},
+        {"\022hre\001x", "xthree", "> xthree", 1, 0},          /* any other key takes it and does what it does */
+        {"\022hre" UP, "say\ntwo", "> say", 7, 0},
+        {"\022thr\022\007", "", "> ", 0, 0},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        type(&e, cases[i].keys, 0, 80, 24);
+        const char *row = row_text(&shown, 0);
+        CHECKF(strcmp(e.text.p, cases[i].text) == 0 && e.at == cases[i].at && e.state == cases[i].state, "case %zu: '%s' at %zu", i, e.text.p, e.at);
+        CHECKF(strncmp(row, cases[i].row, strlen(row)) == 0 && strlen(row) + 1 >= strlen(cases[i].row), "case %zu: row '%s'", i, row);
+    }
+    tl_line_free(&e);
+}
+
 static void rows_of_the_screen(void) {
     static const struct { int cols; const char *keys, *row0, *row1, *row2; int row, col; } cases[] = {
         {80, "abc", "> abc", "", "", 0, 5},
@@ -215,6 +251,7 @@ static void long_lines(void) {
 int main(void) {
     RUN(keys_and_texts);
     RUN(history_goes_back_and_forth);
+    RUN(history_is_searched);
     RUN(rows_of_the_screen);
     RUN(taller_than_the_screen);
     RUN(widths);
