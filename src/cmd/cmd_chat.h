@@ -147,8 +147,8 @@ enum { CHAT_NEXT_LINE, CHAT_ANSWER, CHAT_QUIT };   /* what follows a command; or
 int tl_chat_turn_check(chat *c, tl_error *err);
 /* The template that conversations are written with; NULL: there is none. */
 const char *tl_chat_template(const chat *c);
-/* Whether the template takes the conversation as it is. */
-int tl_chat_turn_try(const chat *c, tl_error *err);
+/* Whether the template takes the conversation as it is, and how many tokens it makes of it. */
+int tl_chat_turn_try(const chat *c, int *n_tokens, tl_error *err);
 /* Answers the conversation's last message and adds the answer. If there is none, takes the whole turn's question back, or
  * what came last of it. Returns TL_OK or an error; those of TL_E_FORMAT, TL_E_CONTEXT, TL_E_UNSUPPORTED concern this turn only. */
 int tl_chat_turn(chat *c, tl_error *err);

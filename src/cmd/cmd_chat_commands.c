@@ -85,30 +85,58 @@ static int tool(chat *c, const char *arg, tl_error *err) {
     return rc == TL_OK ? CHAT_ANSWER : rc;
 }
 
-static void say_messages(const char *what, const chat *c) {
-    const int n = c->talk.n + (c->talk.system.role != NULL);
-    tl_status("%s: %d message%s", what, n, n == 1 ? "" : "s");
-}
-
 static int save(chat *c, const char *arg, tl_error *err) {
     if (want(arg, "save", "the name of a file", err) != TL_OK || tl_chat_talk_save(&c->talk, arg, err) != TL_OK) return err->code;
-    say_messages("saved", c);
+    const int n = c->talk.n + (c->talk.system.role != NULL);
+    tl_status("saved: %d message%s", n, n == 1 ? "" : "s");
     return CHAT_NEXT_LINE;
+}
+
+/* A message in one line: who says what, and of a long text the beginning. */
+static int show_message(const chat_message *m, tl_error *err) {
+    enum { SHORT = 64 };   /* characters */
+    tl_buf text = {0};
+    int rc = tl_chat_message_text(m, &text, err), shown = 0;
+    size_t n = 0;
+    for (; rc == TL_OK && n < text.n && shown < SHORT; n++) {
+        if (strchr("\n\r\t", text.p[n])) text.p[n] = ' ';
+        shown += n + 1 == text.n || ((unsigned char)text.p[n + 1] & 0xC0) != 0x80;
+    }
+    if (rc == TL_OK) tl_status("  %s: %.*s%s", m->role, (int)n, n ? text.p : "", n < text.n ? "..." : "");
+    tl_buf_free(&text);
+    return rc;
+}
+
+/* Where a conversation stands: its size, its last two turns, and whether it waits for an answer. */
+static int show_talk(const chat *c, int n_tokens, tl_error *err) {
+    const chat_talk *t = &c->talk;
+    int turns = 0, from = 0, rc = TL_OK;
+    for (int i = 0; i < t->n; i++) turns += strcmp(t->m[i].role, "user") == 0;
+    for (int i = 0, left = turns; i < t->n; i++)
+        if (strcmp(t->m[i].role, "user") == 0 && left-- == 2) from = i;
+    if (turns < 2) from = 0;
+    tl_status("loaded: %d message%s, %d turn%s, %d of %d tokens", t->n + (t->system.role != NULL), t->n + (t->system.role != NULL) == 1 ? "" : "s",
+              turns, turns == 1 ? "" : "s", n_tokens, tl_session_ctx(c->s));
+    if (t->n - from > 8) from = t->n - 8;   /* many results of tools */
+    for (int i = from; i < t->n && rc == TL_OK; i++) rc = show_message(&t->m[i], err);
+    if (rc == TL_OK && t->n && strcmp(t->m[t->n - 1].role, "user") == 0) tl_status("the last question has no answer: /retry asks it again");
+    return rc;
 }
 
 static int load(chat *c, const char *arg, tl_error *err) {
     chat_talk old = c->talk;
+    int n_tokens = 0;
     if (want(arg, "load", "the name of a file", err) != TL_OK) return err->code;
     c->talk = (chat_talk){0};
     int rc = tl_chat_talk_load(&c->talk, arg, err);
-    if (rc == TL_OK && (rc = tl_chat_turn_try(c, err)) != TL_OK) tl_error_context(err, "%s", arg);
+    if (rc == TL_OK && (rc = tl_chat_turn_try(c, &n_tokens, err)) != TL_OK) tl_error_context(err, "%s", arg);
     if (rc != TL_OK) {
         chat_talk refused = c->talk;
         c->talk = old;
         old = refused;
     } else {
         c->retries = 0;
-        say_messages("loaded", c);
+        rc = show_talk(c, n_tokens, err);
     }
     tl_chat_talk_free(&old);
     return rc == TL_OK ? CHAT_NEXT_LINE : rc;
@@ -153,49 +181,70 @@ static void write_value(const chat *c, const tl_opt *o, tl_buf *out) {
     if (o->kind == TL_OPT_LIST && !list->n) tl_buf_str(out, "default");
 }
 
-/* Shows the setting that word [n] names, all if it is empty. 0: there is none to show, negative: no memory. */
-static int show_settings(const chat *c, const char *word, size_t n) {
-    int shown = 0, failed = 0;
-    for (const tl_opt *o = settable; o->names; o++) {
-        const char *name = strstr(o->names, "--") + 2;
-        size_t dashes = strspn(word, "-"), bare = n - dashes;
-        int is_it = bare == 1 ? o->names[0] == '-' && o->names[1] == word[dashes] : bare == strlen(name) && strncmp(name, word + dashes, bare) == 0;
-        if (n && (!is_it || o->kind == TL_OPT_FLAG)) continue;   /* a flag's name alone sets it */
-        tl_buf value = {0};
-        write_value(c, o, &value);
-        tl_buf_add(&value, "", 1);
-        if (!value.failed) tl_status("%-20s %s%s%s", name, value.p, n ? ": " : "", n ? o->help : "");
-        failed |= value.failed;
-        tl_buf_free(&value);
-        shown = 1;
+static const char *setting_name(const tl_opt *o) { return strstr(o->names, "--") + 2; }
+
+/* The setting that a word [n] names, with or without dashes, or an error. */
+static const tl_opt *find_setting(const char *word, size_t n, tl_error *err) {
+    const char *names[64] = {0};
+    char text[40];
+    while (n && *word == '-') word++, n--;
+    snprintf(text, sizeof text, "%.*s", (int)(n < 39 ? n : 39), word);
+    for (int i = 0; settable[i].names; i++) {
+        const tl_opt *o = &settable[i];
+        if (n == 1 ? o->names[0] == '-' && o->names[1] == *word : strcmp(setting_name(o), text) == 0) return o;
+        if (i < 63) names[i] = setting_name(o);
     }
-    if (!n) tl_status("(/set NAME says what it is, /set NAME VALUE changes it)");
-    return failed ? TL_E_MEMORY : shown;
+    const char *near = tl_nearest(text, names);
+    if (near) tl_fail(err, TL_E_ARGUMENT, "/set: there is no setting %s; did you mean %s?", text, near);
+    else tl_fail(err, TL_E_ARGUMENT, "/set: there is no setting %s (/set lists them)", text);
+    return NULL;
+}
+
+static int show_setting(const chat *c, const tl_opt *o, int with_help, tl_error *err) {
+    tl_buf value = {0};
+    write_value(c, o, &value);
+    tl_buf_add(&value, "", 1);
+    int rc = value.failed ? tl_fail(err, TL_E_MEMORY, "out of memory for a setting") : CHAT_NEXT_LINE;
+    if (!value.failed) tl_status("%-20s %s%s%s", setting_name(o), value.p, with_help ? ": " : "", with_help ? o->help : "");
+    tl_buf_free(&value);
+    return rc;
+}
+
+static int show_settings(const chat *c, tl_error *err) {
+    int rc = CHAT_NEXT_LINE;
+    for (const tl_opt *o = settable; o->names && rc == CHAT_NEXT_LINE; o++) rc = show_setting(c, o, 0, err);
+    tl_status("(/set NAME says what it is, /set NAME VALUE changes it)");
+    return rc;
+}
+
+/* Whether changed settings can be used, and uses them. */
+static int take_settings(chat *c, const chat_args *changed, tl_error *err) {
+    if (tl_chat_check_args(changed, err) != TL_OK) return err->code;
+    tl_sampler *s = tl_cmd_sampler(&changed->sampling, c->m, err);   /* what only the model can tell */
+    if (!s) return err->code;
+    tl_sampler_free(s);
+    const char *think = c->a.form.think;
+    if (changed->sampling.seed != c->a.sampling.seed) c->seed = changed->sampling.seed;
+    c->a = *changed;
+    if (strcmp(think, changed->form.think) == 0 || tl_chat_turn_check(c, err) == TL_OK) return TL_OK;
+    c->a.form.think = think;
+    return err->code;
 }
 
 static int set(chat *c, const char *arg, tl_error *err) {
     size_t n = strcspn(arg, " \t");
     const char *value = arg + n + strspn(arg + n, " \t");
-    if (!*value) {
-        int rc = show_settings(c, arg, n);
-        if (rc) return rc > 0 ? CHAT_NEXT_LINE : tl_fail(err, rc, "out of memory for a setting");
-    }
-    const char *dashes = arg[0] == '-' ? "" : n == 1 ? "-" : "--", *pos[1];
-    char *words[2] = {keep(c, dashes, arg, n, err), *value ? keep(c, "", value, strlen(value), err) : NULL};
+    if (!*arg) return show_settings(c, err);
+    const tl_opt *o = find_setting(arg, n, err);
+    if (!o) return err->code;
+    if (!*value && o->kind != TL_OPT_FLAG) return show_setting(c, o, 1, err);   /* a flag's name alone sets it */
+    const char *pos[1], *name = setting_name(o);
+    char *words[2] = {keep(c, "--", name, strlen(name), err), *value ? keep(c, "", value, strlen(value), err) : NULL};
     if (err->code) return err->code;
     chat_args changed = c->a;
     int n_pos;
     if (tl_opts_parse(settable, NULL, &changed, *value ? 2 : 1, words, pos, 0, &n_pos, err) != TL_OK) return err->code;
-    if (tl_chat_check_args(&changed, err) != TL_OK) return err->code;
-    tl_sampler *s = tl_cmd_sampler(&changed.sampling, c->m, err);   /* what only the model can tell */
-    if (!s) return err->code;
-    tl_sampler_free(s);
-    const char *think = c->a.form.think;
-    if (changed.sampling.seed != c->a.sampling.seed) c->seed = changed.sampling.seed;
-    c->a = changed;
-    if (strcmp(think, changed.form.think) == 0 || tl_chat_turn_check(c, err) == TL_OK) return CHAT_NEXT_LINE;
-    c->a.form.think = think;
-    return err->code;
+    return take_settings(c, &changed, err) == TL_OK ? show_setting(c, o, 0, err) : err->code;
 }
 
 static int stats(chat *c, const char *arg, tl_error *err) {
@@ -237,7 +286,7 @@ static int help(chat *c, const char *arg, tl_error *err) {
         tl_status("%-20s %s", form, commands[i].help);
     }
     tl_status("Any other line is a question; // begins one with a slash.");
-    if (c->lines.terminal >= 0) tl_status("A backslash at the end or Alt-Enter begins a new line. Ctrl-C stops an answer.");
+    if (c->lines.terminal >= 0) tl_status("A backslash at the end or Alt-Enter begins a new line. Ctrl-R searches earlier lines. Ctrl-C stops an answer.");
     return CHAT_NEXT_LINE;
 }
 

@@ -87,8 +87,9 @@ int tl_chat_turn_check(chat *c, tl_error *err) {
     return rc;
 }
 
-int tl_chat_turn_try(const chat *c, tl_error *err) {
+int tl_chat_turn_try(const chat *c, int *n_tokens, tl_error *err) {
     tl_chat *r = c->talk.n ? render(c, &c->talk, 0, 0, err) : NULL;
+    tl_chat_ids(r, n_tokens);
     tl_chat_free(r);
     return err->code;
 }

@@ -79,6 +79,18 @@ check help_lists_all eval 'exits 0 && [ "$(grep -c "^# /" "$tmp/err")" = "$(grep
 chat '/set temp 0.25\n/set temp\n/set n\n/set think off\n/set stop x y\n/set\n' "$m" -q
 check set_shows_values eval 'exits 0 && grep -q "^# temp  *0.25: temperature" "$tmp/err" && grep -q "^# n-predict  *-1: " "$tmp/err" &&
     grep -q "^# think  *off$" "$tmp/err" && grep -q "^# stop  *x y$" "$tmp/err" && grep -q "^# ignore-eos  *off$" "$tmp/err" && grep -q "^# top-k  *40$" "$tmp/err"'
+chat '/set foo 1\n/set tpo-k 1\n/set --top-p x\n' "$m" -q
+check set_names_settings eval 'err_has "there is no setting foo (/set lists them)" && err_has "there is no setting tpo-k; did you mean top-k?" && ! err_has "unknown option"'
+chat '/set temp 0.25\n/set n 7\n/set ignore-eos\n/set --top-k 3\n/set temp -1\n' "$m" -q
+check set_tells_the_new_value [ "$(tr -s ' ' <"$tmp/err" | grep '^#')" = "# temp 0.25
+# n-predict 7
+# ignore-eos on
+# top-k 3" ]
+printf '[{"role": "user", "content": "one"}, {"role": "assistant", "content": "1"}, {"role": "user", "content": "two\\nlines"}, {"role": "assistant", "content": "%s"},
+    {"role": "user", "content": "three"}]' "$(awk 'BEGIN { for (i = 0; i < 40; i++) printf "äb " }')" >"$tmp/stands.json"
+chat "/load $tmp/stands.json\n" "$m" -q
+check load_shows_where_it_stands eval 'exits 0 && grep -q "^# loaded: 5 messages, 3 turns, [1-9][0-9]* of 512 tokens" "$tmp/err" && ! err_has one && err_has "  user: two lines" &&
+    grep -q "^#   assistant: \(äb \)\{21\}ä\.\.\.$" "$tmp/err" && err_has "  user: three" && err_has "/retry asks it again"'
 chat '/help\n' "$m" -q
 check help_fits_80_columns eval 'exits 0 && ! grep -q "^.\{81\}" "$tmp/err"'
 chat '/set dry-sequence-breaker\n/set dry-sequence-breaker none\n/set dry-sequence-breaker\n' "$m" -q

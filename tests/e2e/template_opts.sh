@@ -112,7 +112,7 @@ if [ -x "$BUILD/tools/mkmodel" ]; then
     run run "$tmp/m.gguf" -p HiFalse -n 1 --temp 0 --json -q
     expected=$(json prompt_tokens)
     printf '/set think off\nHi\n' | ${RUNNER:-} "$TINYLLM" chat "$tmp/m.gguf" -n 1 --temp 0 --json -q >"$tmp/out" 2>"$tmp/err"
-    check set_think eval 'json_is prompt_tokens "$expected" && silent err'
+    check set_think eval 'json_is prompt_tokens "$expected" && ! err_has warning'
     printf '/set think off\n' | ${RUNNER:-} "$TINYLLM" chat "$tmp/m.gguf" --chat-template "$tmp/t.jinja" -q >"$tmp/out" 2>"$tmp/err"
     check set_think_without_effect err_has "--think off changes nothing"
     run run "$tmp/none.gguf" --chat -p Hi -n 1 --chat-template-file "$tmp/t.jinja"
