@@ -194,6 +194,7 @@ static void close_all(chat *c) {
     tl_buf_free(&c->tools);
     tl_buf_free(&c->call);
     tl_buf_free(&c->call_name);
+    tl_buf_free(&c->call_fields);
     tl_buf_free(&c->prefill);
     tl_buf_free(&c->variables);
     tl_free(c->template_text);

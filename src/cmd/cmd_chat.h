@@ -63,7 +63,7 @@ enum { CHAT_TEXT, CHAT_THINK, CHAT_TOOL };
 
 /* Which marks of chat_marks.def are control tokens of a vocabulary. Zero bytes: none. */
 typedef struct chat_known {
-    uint32_t control;         /* a bit for each row */
+    uint32_t control;         /* a bit for each CHAT_MARK, then for each CHAT_FIELD */
     int channels;             /* answers are messages with headers */
 } chat_known;
 chat_known tl_chat_known(const tl_model *m);
@@ -79,8 +79,9 @@ typedef struct chat_parts {
     int by_token;             /* a control token has begun a part */
     tl_buf held;              /* a header, or what may be the beginning of a mark */
 } chat_parts;
-/* Marks are parts of what they enclose; mark tells them from it. A part that ends without a mark has an empty one. */
-enum { CHAT_PLAIN, CHAT_OPENS, CHAT_CLOSES };
+/* Marks are parts of what they enclose or divide; mark tells them from it. A part that ends without a mark has an empty one. */
+enum { CHAT_PLAIN, CHAT_OPENS, CHAT_CLOSES, CHAT_NAME, CHAT_ID, CHAT_ARGUMENTS, CHAT_NOTHING };   /* from CHAT_NAME on: a field of
+                                                                                                      a call begins */
 typedef void chat_part_fn(void *user, int kind, int mark, const char *text, size_t n);
 /* prompt [n]: what the answer follows. It may end with an opening mark and blanks: returns where, else NULL. */
 const char *tl_chat_parts_begin(chat_parts *p, chat_known known, const char *prompt, size_t n);
@@ -110,6 +111,9 @@ typedef struct chat_args {
     int quiet, json, no_commands, history;
 } chat_args;
 
+/* Where a field of a call begins in its text: CHAT_NAME, CHAT_ID, ... */
+typedef struct chat_field { size_t at; int field; } chat_field;
+
 typedef struct chat {
     chat_args a;
     tl_model *m;
@@ -137,6 +141,7 @@ typedef struct chat {
     chat_known known;
     tl_buf thinking, text, tools;   /* parts of the answer; tools: texts of calls, a 0 byte behind each */
     tl_buf call, call_name;   /* the one that is being written; its name, where that does not stand in it */
+    tl_buf call_fields;       /* its fields: chat_field, in order */
     int n_tools;
 } chat;
 

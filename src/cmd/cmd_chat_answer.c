@@ -46,11 +46,55 @@ static void add_list(chat *c, const char *text, size_t n) {
     }
 }
 
+static tl_slice trimmed(const char *p, size_t n) {
+    while (n && strchr(" \t\r\n", *p)) p++, n--;
+    while (n && strchr(" \t\r\n", p[n - 1])) n--;
+    return (tl_slice){p, n};
+}
+
+static int takes_from(tl_slice *s, const char *prefix) {
+    size_t n = strlen(prefix);
+    if (s->n < n || memcmp(s->p, prefix, n) != 0) return 0;
+    s->p += n, s->n -= n;
+    return 1;
+}
+
+/* A call in fields. The arguments may be "NAME\n```json\n{...}\n```" (DeepSeek-V3), and the name "functions.NAME:0" (Kimi-K2). */
+static void add_fields(chat *c, tl_slice name, tl_slice arguments) {
+    const char *fence = memchr(arguments.p, '\n', arguments.n);
+    tl_slice code = {fence, fence ? (size_t)(arguments.p + arguments.n - fence) : 0};
+    if (takes_from(&code, "\n```")) {
+        name = (tl_slice){arguments.p, (size_t)(fence - arguments.p)};
+        takes_from(&code, "json");
+        if (code.n >= 3 && memcmp(code.p + code.n - 3, "```", 3) == 0) code.n -= 3;
+        arguments = trimmed(code.p, code.n);
+    }
+    name = trimmed(name.p, name.n);
+    if (takes_from(&name, "functions."))
+        for (size_t i = 0; i < name.n; i++)
+            if (name.p[i] == ':') name.n = i;
+    add_named(c, name.p, name.n, arguments.p, arguments.n);
+}
+
+/* The calls of a text that marks divide. One without arguments is not complete. */
+static void keep_fields(chat *c) {
+    chat_field begun = {0, CHAT_NAME}, next;
+    tl_slice name = {"", 0};
+    for (size_t i = 0; begun.field; i += sizeof next, begun = next) {
+        next = (chat_field){c->call.n, 0};
+        if (i < c->call_fields.n) memcpy(&next, c->call_fields.p + i, sizeof next);
+        tl_slice text = trimmed(c->call.p + begun.at, next.at - begun.at);
+        if (begun.field == CHAT_NAME) name = text;
+        if (begun.field == CHAT_ARGUMENTS) add_fields(c, name, text);
+    }
+}
+
 /* The call's text is complete. Between control tokens it may be a list of calls, or a name and what follows it. */
 static void keep_call(chat *c, int by_token) {
     const char *text = c->call.p ? c->call.p : "";
     size_t n = c->call.n;
     if (c->call_name.n) add_named(c, c->call_name.p, c->call_name.n, text, n);
+    else if (c->call_fields.n && c->call.n) keep_fields(c);
     else if (by_token && json_kind(text, n) == TL_JSON_LIST) add_list(c, text, n);
     else if (by_token && json_kind(text, n) == TL_JSON_FAULT && memchr(text, '{', n)) {
         size_t name = (size_t)((const char *)memchr(text, '{', n) - text), trimmed = name;
@@ -60,7 +104,7 @@ static void keep_call(chat *c, int by_token) {
         tl_buf_add(&c->tools, text, n);
         end_call(c);
     }
-    c->call.n = c->call_name.n = 0;
+    c->call.n = c->call_name.n = c->call_fields.n = 0;
 }
 
 /* The function that a message's header is for: " to=functions.NAME". */
@@ -83,7 +127,7 @@ static void read_recipient(const char *header, size_t n, tl_buf *name) {
 
 void tl_chat_answer_clear(const chat_answer *a) {
     chat *c = a->c;
-    c->thinking.n = c->text.n = c->tools.n = c->call.n = c->call_name.n = 0;
+    c->thinking.n = c->text.n = c->tools.n = c->call.n = c->call_name.n = c->call_fields.n = 0;
     c->n_tools = 0;
 }
 
@@ -119,8 +163,9 @@ void tl_chat_answer_part(void *answer, int kind, int mark, const char *text, siz
         for (; n && c->thinking.n && strchr(" \r\n", *text); n--) text++;
     if (!mark) tl_buf_add(part, text, n);
     else if (kind == CHAT_TOOL && mark == CHAT_CLOSES) keep_call(c, a->parts.by_token);
+    else if (kind == CHAT_TOOL && mark >= CHAT_NAME) tl_buf_add(&c->call_fields, (const char *)&(chat_field){c->call.n, mark}, sizeof(chat_field));
     else if (kind == CHAT_TOOL) {
-        c->call.n = 0;
+        c->call.n = c->call_fields.n = 0;
         read_recipient(text, n, &c->call_name);
     }
     if (c->a.json || hidden || !n) return;

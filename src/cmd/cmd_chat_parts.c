@@ -14,6 +14,12 @@ static const struct channel { int kind; const char *holds; } channels[] = {
 #include "chat_marks.def"
 };
 #undef CHAT_CHANNEL
+#define CHAT_FIELD(open, field, mark) {open, field, mark},
+static const struct field { const char *open; int field; const char *mark; } fields[] = {
+#include "chat_marks.def"
+};
+#undef CHAT_FIELD
+enum { N_FIELDS = sizeof fields / sizeof fields[0] };
 enum { N_MARKS = sizeof marks / sizeof marks[0], N_CHANNELS = sizeof channels / sizeof channels[0] };
 
 static int is_control(const tl_model *m, const char *name) {
@@ -25,14 +31,21 @@ chat_known tl_chat_known(const tl_model *m) {
     chat_known k = {.channels = is_control(m, "<|start|>") && is_control(m, "<|channel|>") && is_control(m, "<|message|>")};
     for (int i = 0; i < N_MARKS; i++)
         if (is_control(m, marks[i].open)) k.control |= (uint32_t)1 << i;
+    for (int i = 0; i < N_FIELDS; i++)
+        if (is_control(m, fields[i].mark)) k.control |= (uint32_t)1 << (N_MARKS + i);
     return k;
 }
 
 static int is_blank(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
 
-/* The mark that would end or begin a part now; NULL: i is not one of those. */
+_Static_assert(N_MARKS + N_FIELDS <= 32, "bits of chat_known.control");
+
+static int divides(const chat_parts *p, const struct field *f) { return p->kind == CHAT_TOOL && strcmp(marks[p->row].open, f->open) == 0; }
+
+/* The mark that would end, begin or divide (from N_MARKS on) a part now; NULL: i is not one of those. */
 static const char *wanted(const chat_parts *p, int i, int begun) {
     if (p->known.channels || p->known.control >> i & 1) return NULL;
+    if (i >= N_MARKS) return divides(p, &fields[i - N_MARKS]) ? fields[i - N_MARKS].mark : NULL;
     if (p->kind != CHAT_TEXT) return marks[i].kind == p->kind && marks[i].close[0] ? marks[i].close : NULL;
     return marks[i].at_start && begun ? NULL : marks[i].open;
 }
@@ -43,7 +56,7 @@ enum { NOTHING = -1, PERHAPS = -2 };
 static int look(const chat_parts *p, size_t at, int begun) {
     size_t left = p->held.n - at;
     int found = NOTHING;
-    for (int i = 0; i < N_MARKS; i++) {
+    for (int i = 0; i < N_MARKS + N_FIELDS; i++) {
         const char *mark = wanted(p, i, begun);
         size_t n = mark ? strlen(mark) : 0, same = n < left ? n : left;
         if (!mark || memcmp(mark, p->held.p + at, same) != 0) continue;
@@ -73,13 +86,17 @@ void tl_chat_parts_push(chat_parts *p, const char *text, size_t n, chat_part_fn 
             continue;
         }
         give(p, at, CHAT_PLAIN, fn, user);
+        at = 0;
+        if (i >= N_MARKS) {
+            give(p, strlen(fields[i - N_MARKS].mark), fields[i - N_MARKS].field, fn, user);
+            continue;
+        }
         int closes = p->kind != CHAT_TEXT;
         p->kind = marks[i].kind;
         p->row = i;
         give(p, strlen(closes ? marks[i].close : marks[i].open), closes ? CHAT_CLOSES : CHAT_OPENS, fn, user);
         if (closes) p->kind = CHAT_TEXT;
         p->begun = 1;
-        at = 0;
     }
     if (!p->header) give(p, p->held.n, CHAT_PLAIN, fn, user);
 }
@@ -124,6 +141,12 @@ static void token_of_message(chat_parts *p, const char *name, chat_part_fn *fn, 
 void tl_chat_parts_token(chat_parts *p, const char *name, chat_part_fn *fn, void *user) {
     if (p->known.channels) {
         token_of_message(p, name, fn, user);
+        return;
+    }
+    for (int i = 0; i < N_FIELDS; i++) {
+        if (!divides(p, &fields[i]) || strcmp(fields[i].mark, name) != 0) continue;
+        give(p, p->held.n, CHAT_PLAIN, fn, user);
+        fn(user, p->kind, fields[i].field, name, strlen(name));
         return;
     }
     for (int i = 0; i < N_MARKS; i++) {

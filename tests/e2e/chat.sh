@@ -253,6 +253,23 @@ say 295 292 $end
 chat 'Q\n' "$parts" $biases --json
 check marks_that_are_text eval 'out_has "{\"text\": \"\", " && ! out_has tool_calls'   # a call that has no end
 
+# Calls with fields, as text and as control tokens: of Mistral, DeepSeek (three ages) and Kimi-K2.
+rain='"tool_calls": ["{\"name\": \"rain\", \"arguments\": {\"a\": 1}}"'
+for two in '[TOOL_CALLS]rain[CALL_ID]call12345[ARGS]{"a": 1}' '[TOOL_CALLS]rain[ARGS]{"a": 1}' \
+    '<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>rain<｜tool▁sep｜>{"a": 1}<｜tool▁call▁end｜><｜tool▁calls▁end｜>' \
+    '<|tool_calls_section_begin|><|tool_call_begin|>functions.rain:0<|tool_call_argument_begin|>{"a": 1}<|tool_call_end|><|tool_calls_section_end|>'; do
+    chat 'the end\n' "$m" --choice "$(printf '%s' "$two" | sed 's/,/\\,/g')" --json
+    check "fields_of_calls_$(printf '%s' "$two" | cut -c 1-60)" eval 'exits 0 && out_has "{\"text\": \"\", $rain], "'
+done
+age='function<｜tool▁sep｜>rain\n```json\n{"a": 1}\n```' two='<｜tool▁call▁begin｜>'$age'<｜tool▁call▁end｜>'
+printf 'root ::= "%s"' "$(printf '%s' "<｜tool▁calls▁begin｜>$two\\n$two<｜tool▁calls▁end｜>" | sed 's/"/\\"/g')" >"$tmp/fields.gbnf"
+chat 'the end\n' "$m" --grammar "$tmp/fields.gbnf" --json
+check fields_of_two_calls eval 'exits 0 && out_has "$rain, ${rain#*[}], "'
+mkmodel "$tmp/mistral.gguf" $tiny "$form" --vocab 420 $(printf -- '--control %s ' '[TOOL_CALLS]' '[CALL_ID]' '[ARGS]') --word rain --word abc --word '{"a": "[ARGS]"}'
+say 287 290 288 291 289 292 $end
+chat 'Q\n/save '"$talk"'\n' "$tmp/mistral.gguf" $biases --json
+check fields_that_are_tokens eval 'exits 0 && out_has "\"tool_calls\": [\"{\\\"name\\\": \\\"rain\\\", \\\"arguments\\\": {\\\"a\\\": \\\"[ARGS]\\\"}}\"], "'
+
 # Thoughts are free, and what follows them is the grammar's: marks that are control tokens, or text, or headers.
 free() { exits 0 && out_has "{\"text\": \"$1\", \"thinking\": \"$2\", " && out_has '"finish": "stop"'; }
 say 287 291 288 293

@@ -33,6 +33,12 @@ static void parts_of_answers(void) {
         {"<think>a<tool_call>b</think>c<tool_call>d</tool_call>",
          "{think mark:<think>}{think:a<tool_call>b}{think mark:</think>}{text:c}{tool mark:<tool_call>}{tool:d}"
          "{tool mark:</tool_call>}"},
+        {"a[TOOL_CALLS]f[CALL_ID]1[ARGS]()", "{text:a}{tool mark:[TOOL_CALLS]}{tool:f}{tool mark:[CALL_ID]}{tool:1}{tool mark:[ARGS]}{tool:()}{tool mark:}"},
+        {"[ARGS]<tool_call>[ARGS]</tool_call>", "{text:[ARGS]}{tool mark:<tool_call>}{tool:[ARGS]}{tool mark:</tool_call>}"},   /* no fields there */
+        {"<\357\275\234tool\342\226\201calls\342\226\201begin\357\275\234><\357\275\234tool\342\226\201call\342\226\201begin\357\275\234>f<\357\275\234tool\342\226\201sep\357\275\234>{"
+         "<\357\275\234tool\342\226\201calls\342\226\201end\357\275\234>b",
+         "{tool mark:<\357\275\234tool\342\226\201calls\342\226\201begin\357\275\234><\357\275\234tool\342\226\201call\342\226\201begin\357\275\234>}{tool:f}"
+         "{tool mark:<\357\275\234tool\342\226\201sep\357\275\234>}{tool:{}{tool mark:<\357\275\234tool\342\226\201calls\342\226\201end\357\275\234>}{text:b}"},
         {"a <<tool_call>x</tool_call", "{text:a <}{tool mark:<tool_call>}{tool:x</tool_call}"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
@@ -84,7 +90,7 @@ static void marks_that_are_control_tokens(void) {
         {"a" T("[TOOL_CALLS]") "[x]", 1, "{text:a}{tool mark:[TOOL_CALLS]}{tool:[x]}{tool mark:}"},
         {T("[TOOL_CALLS]") "[x", 0, "{tool mark:[TOOL_CALLS]}{tool:[x}"},
         {T("[TOOL_CALLS]") "f()" T("[TOOL_CALLS]") "g" T("[ARGS]") "()", 1,
-         "{tool mark:[TOOL_CALLS]}{tool:f()}{tool mark:[TOOL_CALLS]}{tool:g()}{tool mark:}"},
+         "{tool mark:[TOOL_CALLS]}{tool:f()}{tool mark:[TOOL_CALLS]}{tool:g}{tool mark:[ARGS]}{tool:()}{tool mark:}"},
         {"<tool_call>x</tool_call>" T("<pad>"), 1, "{tool mark:<tool_call>}{tool:x}{tool mark:</tool_call>}"},   /* these are none */
         {T("</think>") "a", 1, "{text:a}"},
     };
