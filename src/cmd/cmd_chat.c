@@ -111,6 +111,7 @@ static int take_line(chat *c, const tl_buf *line, tl_error *err) {
     }
     if (*text == '/' && !c->a.no_commands) text++, n--;
     c->retries = 0;
+    if (c->replaces) tl_chat_talk_cut(&c->talk, tl_chat_talk_last_turn(&c->talk));
     int rc = tl_chat_talk_add(&c->talk, "user", text, n, err);
     return rc == TL_OK ? answer(c, err) : rc;
 }
@@ -121,6 +122,7 @@ static int loop(chat *c, tl_error *err) {
     do {
         c->lines.hint = c->a.no_commands ? "# Ctrl-D leaves" : "# Ctrl-D or /quit leaves";
         rc = tl_line_read(&c->lines, "> ", c->prefill.p, &line, err);
+        c->replaces = c->prefill.p && !c->lines.edit.cleared;
         tl_buf_free(&c->prefill);
         rc = rc > 0 ? take_line(c, &line, err) : rc == 0 ? CHAT_QUIT : rc;
     } while (rc == CHAT_NEXT_LINE);

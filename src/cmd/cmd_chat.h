@@ -128,7 +128,8 @@ typedef struct chat {
     tl_line_reader lines;
     tl_term out;
     int colour;               /* dim is shown as dim */
-    tl_buf prefill;           /* stands in the next line that is edited */
+    tl_buf prefill;           /* stands in the next line that is edited: the last question */
+    int replaces;             /* the line is that question, edited */
     tl_buf set;               /* words of /set, 0-terminated, which the options point into: never grows */
     int64_t seed;             /* that of the options, or the one that was drawn; -1: none yet */
     int retries;              /* of the last question */

@@ -46,9 +46,8 @@ static int edit(chat *c, const char *arg, tl_error *err) {
     int i = question(c, err);
     if (i < 0) return i;
     if (!*arg && c->lines.terminal < 0) return want(arg, "edit", "a text where lines cannot be edited", err);
-    if (!*arg && tl_chat_message_text(&c->talk.m[i], &c->prefill, err) != TL_OK) return err->code;
+    if (!*arg) return tl_chat_message_text(&c->talk.m[i], &c->prefill, err) == TL_OK ? CHAT_NEXT_LINE : err->code;
     tl_chat_talk_cut(&c->talk, i);
-    if (!*arg) return CHAT_NEXT_LINE;
     int rc = tl_chat_talk_add(&c->talk, "user", arg, strlen(arg), err);
     return rc == TL_OK ? CHAT_ANSWER : rc;
 }
@@ -256,8 +255,8 @@ static int stats(chat *c, const char *arg, tl_error *err) {
     tl_status("last answer: %d tokens of the prompt kept, %d computed at %.4g tok/s; %d tokens answered at %.4g tok/s", c->n_kept,
               c->n_prompt - c->n_kept, tl_cmd_rate(c->n_prompt - c->n_kept, c->prefill_seconds), g->n_tokens,
               tl_cmd_rate(g->n_computed, g->seconds));
-    tl_status("all %d answers: %lld tokens kept, %lld computed, %lld answered | seed of the last %lld", c->n_answers,
-              (long long)c->all_kept, (long long)c->all_computed, (long long)c->all_tokens, (long long)c->answer_seed);
+    tl_status("all %d answer%s: %lld tokens kept, %lld computed, %lld answered | seed of the last %lld", c->n_answers,
+              c->n_answers == 1 ? "" : "s", (long long)c->all_kept, (long long)c->all_computed, (long long)c->all_tokens, (long long)c->answer_seed);
     if (c->spec.draft)
         tl_status("drafts: of the last answer %d of %d drafted tokens right, of all %lld of %lld", g->n_accepted, g->n_drafted,
                   (long long)c->all_accepted, (long long)c->all_drafted);

@@ -212,6 +212,7 @@ static void delete_word(tl_line_edit *e) { erase(e, word_start(e, e->at), e->at)
 static void clear_screen(tl_line_edit *e) { e->clear = 1; }
 static void clear_line(tl_line_edit *e) {
     if (!e->text.n) e->state = TL_LINE_HINT;
+    e->cleared = 1;
     set_text(e, NULL, 0);
     e->shown = e->history.n;
 }
@@ -278,7 +279,7 @@ static void paste_byte(tl_line_edit *e, char c) {
 
 void tl_line_begin(tl_line_edit *e, const char *text) {
     set_text(e, text, text ? strlen(text) : 0);
-    e->n_keys = e->pasting = e->row = e->clear = e->searching = 0;
+    e->n_keys = e->pasting = e->row = e->clear = e->cleared = e->searching = 0;
     e->state = TL_LINE_GOES_ON;
     e->shown = e->history.n;
 }

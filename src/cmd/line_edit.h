@@ -23,6 +23,7 @@ typedef struct tl_line_edit {
     tl_buf seek;
     size_t begun;             /* what was shown before */
     int row;                  /* of the cursor on the screen, from the prompt's on */
+    int cleared;              /* by Ctrl-C */
     int clear;                /* the whole screen is to be drawn anew */
 } tl_line_edit;
 

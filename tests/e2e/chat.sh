@@ -416,6 +416,8 @@ if command -v script >/dev/null 2>&1 && [ -z "${RUNNER:-}" ]; then
     check ctrl_r eval 'exits 0 && out_has "(search: et n) " && [ "$(grep -c "^# n-predict" "$tmp/out")" = 2 ] && out_has "there is no question yet"'
     printf 'a\003\003the end\r/undo\r/edit\r\004' | keys "'$TINYLLM' chat '$m' $same"
     check ctrl_c_clears_the_line eval 'exits 0 && out_has "# the last question is taken back, 0 messages" && out_has "no question yet"'
+    printf 'one\r/edit\r\003/stats\r/edit\r\001two \r/save %s\r\004' "$talk" | keys "'$TINYLLM' chat '$m' $same"
+    check edit_that_is_left_takes_nothing eval 'exits 0 && out_has "tokens, 2 messages" && grep -q "\"two one\"" "$talk" && ! grep -q "\"one\"" "$talk"'
     printf 'x' | keys "(sleep 0.6; kill -TERM \$(cat '$tmp/pid')) & sh -c 'echo \$\$ >\"$tmp/pid\"; exec \"$TINYLLM\" chat \"$m\"'; stty -a"
     check a_signal_leaves_the_terminal_well cooked
     # Ctrl-C: the answer goes on until then. The shell that starts the program gets the signals, too.
