@@ -338,9 +338,9 @@ int64_t tl_sampler_seed(const tl_sampler *s);
 /* What the model itself thinks of a token: the natural logarithm of its probability, the log-softmax of logits [n_vocab]
  * as they are, before any step of a sampler. */
 typedef struct tl_logprob { int32_t id; double logprob; } tl_logprob;
-/* Returns that of token id, and writes those of the n_top likeliest tokens to top, in falling order, the lower id first on
- * ties. NaN where there is no such token or a logit is NaN or +inf; entries beyond the vocabulary have id -1. */
-double tl_logprobs(const float *logits, int n_vocab, int32_t id, tl_logprob *top, int n_top);
+/* Returns that of token id, within 1e-5, and writes those of the n_top likeliest tokens to top, in falling order, the lower
+ * id first on ties. NaN where there is no such token or a logit is NaN or +inf; entries beyond the vocabulary have id -1. */
+double tl_logprobs(const tl_model *m, const float *logits, int32_t id, tl_logprob *top, int n_top);
 
 /* ---- constrained output ------------------------------------------------------------------------------------------------------- */
 

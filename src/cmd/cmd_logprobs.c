@@ -19,8 +19,7 @@ void tl_cmd_logprobs_free(tl_cmd_logprobs *l) {
 
 void tl_cmd_logprobs_add(void *user, int32_t id, const float *logits) {
     tl_cmd_logprobs *l = user;
-    const int n_vocab = tl_model_get_info(l->m).n_vocab;
-    l->row[0] = (tl_logprob){id, tl_logprobs(logits, n_vocab, id, l->row + 1, l->n_top)};
+    l->row[0] = (tl_logprob){id, tl_logprobs(l->m, logits, id, l->row + 1, l->n_top)};
     tl_buf_add(&l->rows, l->row, ((size_t)l->n_top + 1) * sizeof *l->row);
 }
 

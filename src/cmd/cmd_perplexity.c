@@ -7,7 +7,6 @@
 #include <string.h>
 #include <unistd.h>
 #include "cmd/cmd_model.h"
-#include "kernels.h"
 
 typedef struct ppl_args {
     tl_model_args model;
@@ -31,9 +30,8 @@ typedef struct ppl {
     ppl_args a;
     tl_model *m;
     tl_session *s;
-    tl_kernels kernels;
     int32_t *ids;            /* [n_ids] of the text */
-    int n_ids, n_vocab;
+    int n_ids;
     int32_t bos;             /* first token of every window, -1: none */
     int n_ctx, n_chunks;
     uint8_t *want;           /* [n_ctx] */
@@ -76,8 +74,7 @@ static int tokenize_text(ppl *p, const char *text, size_t len, tl_error *err) {
 /* Scores the wanted rows of the last batch: row i predicts next[i]; at: position of row 0 in the window. */
 static int score(ppl *p, int rows, const int32_t *next, int window, int at, tl_error *err) {
     for (int i = 0; i < rows; i++) {
-        const float *x = tl_session_logits(p->s, i);
-        double nll = p->kernels.log_sum_exp(x, p->n_vocab) - (double)x[next[i]];
+        const double nll = -tl_logprobs(p->m, tl_session_logits(p->s, i), next[i], NULL, 0);
         if (!(nll < MAX_NLL))
             return tl_fail(err, TL_E_NAN, "window %d of %d, position %d: the likelihood of token %d is %s: the file is damaged or its "
                            "weights overflow", window + 1, p->n_chunks, at + i, next[i], isnan(nll) ? "NaN" : "0");
@@ -93,7 +90,7 @@ static int run_window(ppl *p, int window, tl_error *err) {
     int32_t *ids = p->ids + (size_t)window * (size_t)p->n_ctx;
     int first = p->n_ctx / 2;
     int32_t saved = ids[0];
-    int64_t most = ((int64_t)256 << 20) / ((int64_t)p->n_vocab * (int64_t)sizeof(float));
+    int64_t most = ((int64_t)256 << 20) / ((int64_t)tl_model_get_info(p->m).n_vocab * (int64_t)sizeof(float));
     int step = most < 1 ? 1 : most < p->n_ctx ? (int)most : p->n_ctx;
     int rc = TL_OK;
     tl_session_truncate(p->s, 0, 0);
@@ -171,9 +168,6 @@ static int ppl_main(const tl_cmd *self, int argc, char **argv) {
     else if (tl_cmd_kv(&p.a.model, &err) >= 0) text = read_text(&p, &len, &err);   /* first: the model may take long */
     if (text) p.m = tl_cmd_open(&p.a.model, path, 0, &err);
     if (p.m && tokenize_text(&p, text, len, &err) == TL_OK) {
-        tl_model_info info = tl_model_get_info(p.m);
-        p.n_vocab = info.n_vocab;
-        tl_kernels_init(&p.kernels, tl_level_by_name(info.cpu));
         p.s = tl_cmd_session(&p.a.model, p.m, p.n_ctx, 0, &err);
         if (p.s && run_all(&p, &err) == TL_OK) print_result(&p);
     }
