@@ -142,7 +142,7 @@ static int render_chat(run *r, const char *text, size_t len, tl_error *err) {
     const int32_t *ids = tl_chat_ids(c, &r->n_prompt);
     if (c) r->prompt = tl_alloc_n((size_t)r->n_prompt + 1, sizeof *r->prompt, "the prompt's tokens", err);
     if (c && r->prompt) memcpy(r->prompt, ids, (size_t)r->n_prompt * sizeof *ids);
-    if (c && !r->n_prompt) tl_fail(err, TL_E_ARGUMENT, "run: the chat template makes nothing of the question");
+    if (c && !r->n_prompt) tl_fail(err, TL_E_FORMAT, "the chat template makes nothing of the question");
     tl_chat_free(c);
     if (err->code && r->a.form.file) tl_error_context(err, "%s", r->a.form.file);
     return err->code;

@@ -26,7 +26,9 @@ tl_sampler_options tl_sampler_options_default(void) {
 
 static int check_number(const char *name, double v, int good, const char *wanted, tl_error *err) {
     if (isfinite(v) && good) return TL_OK;
-    return tl_fail(err, TL_E_ARGUMENT, "sampler: %s is %g; it must be %s", name, v, wanted);
+    /* %g would write a large count as 1e+08. */
+    const int digits = fabs(v) < 1e15 && v == floor(v) ? 15 : 6;
+    return tl_fail(err, TL_E_ARGUMENT, "sampler: %s is %.*g; it must be %s", name, digits, v, wanted);
 }
 
 static int check_options(const tl_sampler_options *o, int n_vocab, tl_error *err) {

@@ -110,6 +110,11 @@ run run "$m" -p "the end" --samplers top_k,foo
 check unknown_sampler refused 2 "'foo' in the list of samplers is none of penalties, dry, top_n_sigma, top_k, typical, top_p, min_p, xtc, temp, mirostat"
 run run "$m" -p "the end" --samplers "top-k;top_k"
 check sampler_twice refused 2 "top_k stands twice"
+run run "$m" -p "the end" --repeat-last-n 99999999
+check counts_are_whole_numbers refused 2 "repeat_last_n is 99999999;"
+: >"$tmp/empty.jinja"
+run run "$m" -p "the end" --chat --chat-template "$tmp/empty.jinja"
+check empty_template refused 1 "empty.jinja: the chat template makes nothing of the question"
 run run "$tmp/no.gguf" -p "the end" --samplers foo
 check sampler_told_before_the_model refused 2 foo
 run run --help
